@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import oneiros
 from oneiros.errors import UnknownMemory
 from oneiros.search import pipeline
+from tests.engine.sqlite_steps import steps_of
 from tests.oracles import house, omega
 
 NOW = 1_750_000_000.0
@@ -206,6 +207,20 @@ def test_the_newest_eight_questions_are_kept(tmp_path: Path) -> None:
         assert again.check(deep=True) == []
         assert factors(again, "question1 oslo")["fjord"] == 1.0
         assert factors(again, "question2 oslo")["fjord"] == 1.15
+
+
+def test_a_verdict_takes_as_many_steps_after_a_thousand_others(tmp_path: Path) -> None:
+    with filled(tmp_path / "a.db") as mind:
+
+        def give(count: int) -> None:
+            for number in range(count):
+                mind.feedback("fjord", "helpful", query=f"question{number} oslo")
+                mind.feedback("moved", "helpful")
+
+        give(20)
+        before = steps_of(mind, lambda: give(1))
+        give(1_000)
+        assert steps_of(mind, lambda: give(1)) < 1.5 * before
 
 
 def test_the_store_holds_no_text_of_a_question(tmp_path: Path) -> None:

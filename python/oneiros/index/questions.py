@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
     from oneiros.store import Reading
 
-__all__ = ["MOST_QUESTIONS", "VerdictQuestions", "encoded", "word_hashes"]
-
-MOST_QUESTIONS: Final = 8
-"""Verdicts of a memory whose questions are kept: the newest ones."""
+__all__ = ["VerdictQuestions", "encoded", "word_hashes"]
 
 _WORDS: Final = re.compile(r"\w+")
 _MOST_WORDS: Final = 256

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LAST_REVISION",
+    "MOST_QUESTIONS",
     "MOST_REVISIONS",
     "NEXT_SEQUENCE",
     "REEMBEDDING_SETTING",
@@ -119,12 +120,22 @@ SELECT 1 + max(
   coalesce((SELECT max(sequence) FROM memory), 0),
   coalesce((SELECT max(sequence) FROM lifecycle), 0))"""
 """Returns a sequence number that no memory has ever had, erased ones included."""
+MOST_QUESTIONS: Final = 8
+"""Verdicts of a memory whose questions are kept: the newest ones."""
+# Reads back from the newest verdict, as most of a memory's many verdicts have lost their question.
 _QUESTIONS: Final = f"""
-SELECT sequence, verdict, question FROM feedback_event
-WHERE question NOT NULL AND {is_sound("feedback_event")} AND sequence IN (%s)
-ORDER BY sequence, number"""
-_QUESTIONS_AFTER: Final = _QUESTIONS % "SELECT sequence FROM feedback_event WHERE number > ?1"
-_QUESTIONS_OF: Final = _QUESTIONS % "SELECT value FROM json_each(?1)"
+SELECT sequence, verdict, question
+FROM (%s) AS given CROSS JOIN feedback_event ON number IN (
+  SELECT number FROM feedback_event WHERE sequence = given.value AND question NOT NULL
+  ORDER BY number DESC LIMIT {MOST_QUESTIONS})
+WHERE {is_sound("feedback_event")} ORDER BY sequence, number"""
+_QUESTIONS_AFTER: Final = (
+    _QUESTIONS
+    % """
+SELECT DISTINCT sequence AS value FROM feedback_event NOT INDEXED
+WHERE number > ?1 AND question NOT NULL"""
+)
+_QUESTIONS_OF: Final = _QUESTIONS % "SELECT DISTINCT value FROM json_each(?1)"
 _CHANGED: Final = f"memory.sequence IN ({CHANGED})"
 _CHANGED_OWN: Final = (
     "memory.sequence IN ("
@@ -716,7 +727,7 @@ SELECT (SELECT coalesce(max(number), 0) FROM feedback_event),
         return self.rows(f"{sql} GROUP BY 1, 2 ORDER BY 1, 2", tuple(within.values()))
 
     def questions_after(self, number: int) -> list[tuple[int, str, bytes]]:
-        """Return (sequence, verdict, question) of memories that got a verdict after a numbered one.
+        """Return (sequence, verdict, question) of memories with a question since a numbered verdict.
 
         All questions of these memories, by memory and then in the order of the verdicts; damaged
         ones are left out.

@@ -28,7 +28,7 @@ from oneiros.store.erased import (
 )
 from oneiros.store.history import HistoryWriting, Keeping
 from oneiros.store.links import REMOVE, SET, LinkValues, StoredLink
-from oneiros.store.reading import TRACES_SETTING, USES_SETTING
+from oneiros.store.reading import MOST_QUESTIONS, TRACES_SETTING, USES_SETTING
 from oneiros.store.row_writing import RowWriting, assigned
 from oneiros.store.rows import current_again, json_text
 from oneiros.store.unused_bytes import is_log_empty, zero_unused
@@ -51,9 +51,10 @@ _PUT_VERDICT: Final = insert_of("feedback_event")
 _WITHOUT_QUESTION: Final = f"""
 UPDATE feedback_event SET question = NULL, checksum = {checksum_after({"question": "NULL"})}
 WHERE question NOT NULL"""
-_DROP_OLD_QUESTIONS: Final = f"""{_WITHOUT_QUESTION} AND sequence = ?1 AND number NOT IN (
+# Each verdict drops one question, so the search for it ends at the first that is too many.
+_DROP_OLD_QUESTION: Final = f"""{_WITHOUT_QUESTION} AND number = (
   SELECT number FROM feedback_event WHERE sequence = ?1 AND question NOT NULL
-  ORDER BY number DESC LIMIT ?2)"""
+  ORDER BY number DESC LIMIT 1 OFFSET {MOST_QUESTIONS})"""
 _DROP_EMBEDDED_QUESTIONS: Final = f"{_WITHOUT_QUESTION} AND substr(question, 1, 1) = x'01'"
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 # Compares with the rows themselves, as a damaged index may lead to others.
@@ -247,7 +248,7 @@ class Transaction(RowWriting):
         return self._assign(assignments, values, table="lifecycle")
 
     def feedback(
-        self, id: str, verdict: str, time: float, *, question: bytes | None = None, most: int = 8
+        self, id: str, verdict: str, time: float, *, question: bytes | None = None
     ) -> None:
         """Record a verdict on a memory and add it to its ``feedback``.
 
@@ -255,8 +256,8 @@ class Transaction(RowWriting):
             id: the memory.
             verdict: "helpful" (+1), "unhelpful" (-1) or "outdated" (-2).
             time: of the verdict, in seconds since the Unix epoch.
-            question: the stored form of the question it was given for, or None.
-            most: verdicts of the memory whose questions are kept, the newest ones.
+            question: the stored form of the question it was given for, or None. Those of the
+                newest :data:`MOST_QUESTIONS` verdicts of the memory are kept.
 
         Raises:
             UnknownMemory: no memory has the id.
@@ -270,7 +271,7 @@ class Transaction(RowWriting):
         if self.keeper is not None:
             self.keeper.note_verdict(number)
         if question is not None:
-            self.run(_DROP_OLD_QUESTIONS, (number, most))
+            self.run(_DROP_OLD_QUESTION, (number,))
 
     def drop_embedded_questions(self) -> None:
         """Drop the questions of verdicts that are vectors, which another embedder cannot compare."""

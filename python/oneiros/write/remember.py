@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from oneiros import write
 from oneiros.errors import UnknownMemory
-from oneiros.index.questions import MOST_QUESTIONS
 from oneiros.model.fields import ENUMS
 from oneiros.model.memory import validate_changes
 from oneiros.store.rows import WARM, encoded_embedding
@@ -193,9 +192,7 @@ class Remember:
             self._live(transaction, memory_id, seen)
             is_current = question is None or self._vectors_now() == vectors
             if is_current:
-                transaction.feedback(
-                    memory_id, verdict, now, question=question, most=MOST_QUESTIONS
-                )
+                transaction.feedback(memory_id, verdict, now, question=question)
         return is_current
 
     def _vectors_now(self) -> tuple[object, ...]:
