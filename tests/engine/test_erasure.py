@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import oneiros
 from oneiros import Engine, Erasure, where
 from oneiros.errors import StoreFull, UnknownMemory
 from oneiros.store import Transaction
+from tests.engine.sqlite_steps import steps_of
 
 NOW = 1_770_000_000.0
 DAY = 86_400.0
@@ -278,6 +280,21 @@ def test_a_chain_of_derived_memories_goes_and_the_other_sources_are_found_again(
         engine.dream(now=NOW + DAY)  # has five again
         (again,) = (memory for memory in engine.list(limit=100) if "m5" in memory.derived_from)
         assert again.derived_from == ("m1", "m2", "m3", "m4", "m5")
+
+
+@pytest.mark.parametrize("is_derived_first", [False, True])
+def test_a_chain_of_derived_memories_costs_no_scan_for_each_step(is_derived_first: bool) -> None:
+    steps = []
+    for length in (250, 1_000):
+        with Engine(":memory:") as engine:
+            chain = [{"id": "m0", "text": "m0"}] + [
+                {"id": f"m{n}", "text": f"m{n}", "derived_from": [f"m{n - 1}"]}
+                for n in range(1, length)
+            ]
+            engine.add_many(chain[::-1] if is_derived_first else chain)
+            steps.append(steps_of(engine, partial(engine.forget, "m0")))
+            assert engine.count() == 0
+    assert steps[1] < 5 * steps[0]
 
 
 def test_a_summary_that_names_no_sources_goes_too() -> None:

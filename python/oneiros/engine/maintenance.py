@@ -29,6 +29,7 @@ from oneiros.runtime.warnings import warn
 from oneiros.search.response import load_each
 from oneiros.store import Reading
 from oneiros.store.connections import MEMORY
+from oneiros.store.derivations import Derivations
 from oneiros.store.index_checking import mend_indexes
 from oneiros.write.erase import Erasure
 
@@ -181,7 +182,7 @@ def _is_carried_out(scope: Scope, receipt: Erasure) -> bool:
     with scope.services.store.read() as reading:
         if reading.traces():
             return False
-        left = [*ids, *reading.derived_of(ids)]
+        left = [*ids, *Derivations(reading).of(ids)]
         found = reading.load_each(left)
     return all(
         memory is None

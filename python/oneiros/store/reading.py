@@ -44,7 +44,6 @@ from oneiros.store.links import (
     ALL_NUMBERED_LINKS,
     CHANGED_LINKS,
     CHANGED_NUMBERED_LINKS,
-    KINDS,
     LINKS_CHECKSUM,
     StoredLink,
     stored_link,
@@ -180,23 +179,6 @@ _BELOW: Final = "instr(memory.namespace || '/', ? || '/') = 1"
 _REEMBEDS: Final = f"""
 memory.sequence > ?1 AND memory.sequence <= ?2 AND memory.new_embedding IS NULL
 AND NOT (memory.embedding IS NULL AND lifecycle.tier = {_STUB})"""
-# Summaries of older versions name no sources; they supersede them and are linked to them. Damaged lists
-# of sources name none.
-_DERIVED: Final = f"""
-SELECT id FROM (
-  SELECT id, sequence FROM memory INDEXED BY derived
-  WHERE derived_from NOT NULL AND EXISTS (
-    SELECT 1 FROM json_each(iif(json_valid(derived_from), derived_from, '[]')) AS source
-    WHERE source.value IN (SELECT value FROM json_each(?1)))
-  UNION
-  SELECT summary.id, summary.sequence
-  FROM json_each(?1) AS given
-  JOIN memory AS source ON source.id = given.value
-  JOIN memory AS summary ON summary.id = source.superseded_by
-  JOIN link ON first = min(source.sequence, summary.sequence)
-    AND second = max(source.sequence, summary.sequence)
-  WHERE link.kind = {KINDS.index("summary")})
-ORDER BY sequence"""
 _LOST_SUCCESSORS: Final = """
 SELECT id, superseded_by FROM memory INDEXED BY successor
 WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM memory)
@@ -270,13 +252,6 @@ class Reading:
         """Return the setting :data:`TRACES_SETTING`, damaged or not."""
         rows = self.rows("SELECT value FROM setting WHERE key = ?", (TRACES_SETTING,))
         return str(rows[0][0]) if rows else ""
-
-    def derived_of(self, ids: Sequence[str]) -> list[str]:
-        """Return the ids of the memories derived from any of these, in order of insertion.
-
-        A memory that names one in ``derived_from``, or a summary that supersedes one.
-        """
-        return [row[0] for row in self.rows(_DERIVED, (json.dumps(ids),))]
 
     def changes(
         self, after: int, batch: int = 10_000, *, on_damage: OnDamage = raise_damage

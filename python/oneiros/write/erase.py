@@ -15,6 +15,7 @@ from oneiros.model.fields import U32_MAX
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import moment, require_instance, require_int, texts
 from oneiros.runtime.dataclasses import asdict, dataclass
+from oneiros.store.derivations import Derivations
 from oneiros.write.background import whole_write
 from oneiros.write.rules import held_in, unknown
 
@@ -274,8 +275,9 @@ class _Chosen:
         """
         known = set(ids)
         latest = list(ids)
+        derivations = Derivations(self._transaction)
         while latest:
-            new = [id for id in self._transaction.derived_of(latest) if id not in known]
+            new = [id for id in derivations.of(latest) if id not in known]
             known.update(new)
             latest = []
             for id, memory in self.load(new):
