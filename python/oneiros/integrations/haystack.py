@@ -14,11 +14,12 @@ A document is a memory: ``content`` is its text, ``meta`` its metadata, ``embedd
 from __future__ import annotations
 
 import asyncio
+import functools
 import operator
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from oneiros._lazy import needed
 from oneiros.errors import DuplicateId, QueryTooLarge
@@ -63,6 +64,28 @@ _TIMES: Final = "times"
 _NO_CONTENT: Final = "no_content"
 """Below it: true for a document whose content is None."""
 _NOTHING: Final = ~where()
+
+
+_Store = TypeVar("_Store")
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
+
+
+def _in_thread(
+    method: Callable[Concatenate[_Store, _Given], _Returned],
+) -> Callable[Concatenate[_Store, _Given], Coroutine[Any, Any, _Returned]]:
+    """Return the form of a method for asyncio, which runs the method in a thread."""
+    name = method.__name__
+
+    @functools.wraps(method)
+    async def awaited(self: _Store, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Returned:
+        call: Callable[_Given, _Returned] = getattr(self, name)
+        return await asyncio.to_thread(call, *args, **kwargs)
+
+    awaited.__name__ = f"{name}_async"
+    awaited.__qualname__ = f"{method.__qualname__}_async"
+    awaited.__doc__ = f"Await :meth:`{name}`."
+    return awaited
 
 
 # -- filters ---------------------------------------------------------------------------------------
@@ -597,68 +620,18 @@ class OneirosDocumentStore:
 
     # -- asyncio -----------------------------------------------------------------------------------
 
-    async def count_documents_async(self) -> int:
-        """Await :meth:`count_documents`."""
-        return await asyncio.to_thread(self.count_documents)
-
-    async def filter_documents_async(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Await :meth:`filter_documents`."""
-        return await asyncio.to_thread(self.filter_documents, filters)
-
-    async def write_documents_async(
-        self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
-    ) -> int:
-        """Await :meth:`write_documents`."""
-        return await asyncio.to_thread(self.write_documents, documents, policy)
-
-    async def delete_documents_async(self, document_ids: list[str]) -> None:
-        """Await :meth:`delete_documents`."""
-        await asyncio.to_thread(self.delete_documents, document_ids)
-
-    async def delete_all_documents_async(self, recreate_index: bool = False) -> None:
-        """Await :meth:`delete_all_documents`."""
-        await asyncio.to_thread(self.delete_all_documents, recreate_index)
-
-    async def delete_by_filter_async(self, filters: dict[str, Any]) -> int:
-        """Await :meth:`delete_by_filter`."""
-        return await asyncio.to_thread(self.delete_by_filter, filters)
-
-    async def update_by_filter_async(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
-        """Await :meth:`update_by_filter`."""
-        return await asyncio.to_thread(self.update_by_filter, filters, meta)
-
-    async def count_documents_by_filter_async(self, filters: dict[str, Any]) -> int:
-        """Await :meth:`count_documents_by_filter`."""
-        return await asyncio.to_thread(self.count_documents_by_filter, filters)
-
-    async def count_unique_metadata_by_filter_async(
-        self, filters: dict[str, Any], metadata_fields: list[str]
-    ) -> dict[str, int]:
-        """Await :meth:`count_unique_metadata_by_filter`."""
-        return await asyncio.to_thread(
-            self.count_unique_metadata_by_filter, filters, metadata_fields
-        )
-
-    async def get_metadata_fields_info_async(self) -> dict[str, dict[str, str]]:
-        """Await :meth:`get_metadata_fields_info`."""
-        return await asyncio.to_thread(self.get_metadata_fields_info)
-
-    async def get_metadata_field_min_max_async(self, metadata_field: str) -> dict[str, Any]:
-        """Await :meth:`get_metadata_field_min_max`."""
-        return await asyncio.to_thread(self.get_metadata_field_min_max, metadata_field)
-
-    async def get_metadata_field_unique_values_async(
-        self,
-        metadata_field: str,
-        search_term: str | None = None,
-        from_: int = 0,
-        size: int = 10,
-        filters: dict[str, Any] | None = None,
-    ) -> tuple[list[Any], int]:
-        """Await :meth:`get_metadata_field_unique_values`."""
-        return await asyncio.to_thread(
-            self.get_metadata_field_unique_values, metadata_field, search_term, from_, size, filters
-        )
+    count_documents_async = _in_thread(count_documents)
+    filter_documents_async = _in_thread(filter_documents)
+    write_documents_async = _in_thread(write_documents)
+    delete_documents_async = _in_thread(delete_documents)
+    delete_all_documents_async = _in_thread(delete_all_documents)
+    delete_by_filter_async = _in_thread(delete_by_filter)
+    update_by_filter_async = _in_thread(update_by_filter)
+    count_documents_by_filter_async = _in_thread(count_documents_by_filter)
+    count_unique_metadata_by_filter_async = _in_thread(count_unique_metadata_by_filter)
+    get_metadata_fields_info_async = _in_thread(get_metadata_fields_info)
+    get_metadata_field_min_max_async = _in_thread(get_metadata_field_min_max)
+    get_metadata_field_unique_values_async = _in_thread(get_metadata_field_unique_values)
 
 
 _TYPES: Final[Mapping[type, str]] = {bool: "boolean", int: "int", float: "float"}
