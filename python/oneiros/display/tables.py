@@ -131,18 +131,17 @@ def figure(value: float) -> str:
 
 def day(seconds: float) -> str:
     """Return the UTC date, or the number of seconds if it is out of range."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
-    except (OverflowError, ValueError, OSError):
-        return f"{seconds:.0f} s"
+    return _in_utc(seconds, "%Y-%m-%d")
 
 
 def moment(seconds: float | None) -> str:
     """Return a time in ISO 8601, UTC, to the second, or the number if it is out of range."""
-    if seconds is None:
-        return "-"
+    return "-" if seconds is None else _in_utc(seconds, "%Y-%m-%dT%H:%M:%SZ")
+
+
+def _in_utc(seconds: float, form: str) -> str:
     try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(seconds, UTC).strftime(form)
     except (OverflowError, ValueError, OSError):
         return f"{seconds:.0f} s"
 
