@@ -94,15 +94,15 @@ def test_what_another_caller_erases_does_not_keep_the_rest(monkeypatch: pytest.M
             engine.forget(ids[1])
 
         monkeypatch.setattr(opening, "all_memories", erased_meanwhile)
-        assert opening.forget_all(engine) == (ids[0], *ids[2:])
+        assert opening.remove(engine, erases=True) == 3
         monkeypatch.undo()
         assert engine.count() == 0
-        assert opening.forget_all(engine) == ()
+        assert opening.remove(engine, erases=True) == 0
 
 
 def test_a_scope_alone_is_erased() -> None:
     with oneiros.Engine(":memory:") as engine:
         kept = engine.add("tea", user="grace")
         engine.add("coffee", user="ada")
-        opening.forget_all(engine.scope(user="ada"))
+        opening.remove(engine.scope(user="ada"), erases=True)
         assert [memory.id for memory in engine.list()] == [kept]

@@ -20,9 +20,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from oneiros._lazy import needed
-from oneiros.filters import where
 from oneiros.integrations.messages import found_by_message
-from oneiros.integrations.opening import Opening, forget_all
+from oneiros.integrations.opening import Opening, remove
 from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.scoring.profiles import resolved
 from oneiros.search.records import kept
@@ -235,13 +234,7 @@ class OneirosMemory(Memory, Component[OneirosMemoryConfig]):
 
     async def clear(self) -> None:
         """Erase all memories: of a scope, those of the scope."""
-        await asyncio.to_thread(self._clear)
-
-    def _clear(self) -> None:
-        if self._soft_delete:
-            self.memories.delete(where=where())
-        else:
-            forget_all(self.memories)
+        await asyncio.to_thread(lambda: remove(self.memories, erases=not self._soft_delete))
 
     async def close(self) -> None:
         """Close the file if this memory opened it. The next call opens it again."""

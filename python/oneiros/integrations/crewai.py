@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from oneiros._lazy import needed
 from oneiros.filters import meta, where
-from oneiros.integrations.opening import Opening, forget_all
+from oneiros.integrations.opening import Opening, remove
 from oneiros.model.validation import require_flag, require_instance, require_text
 from oneiros.search.records import kept
 
@@ -194,11 +194,8 @@ class OneirosStorage:
         if older_than is not None:
             require_instance("older_than", older_than, (datetime,), "a datetime")
             condition &= where(created_at=(None, _aware(older_than)))
-        if self._soft_delete:
-            return self.memories.delete(where=condition)
-        if condition == where():
-            return len(forget_all(self.memories))
-        return len(self.memories.forget(where=condition).ids)
+        chosen = None if condition == where() else condition
+        return remove(self.memories, chosen, erases=not self._soft_delete)
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return a record, or None for an id that no record has.

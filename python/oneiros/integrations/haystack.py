@@ -35,7 +35,7 @@ from oneiros.integrations.metadata_times import (
     naive_times_patch,
     time_of,
 )
-from oneiros.integrations.opening import Opening, all_memories, forget_all
+from oneiros.integrations.opening import Opening, all_memories, remove
 from oneiros.model.validation import count, require_flag, require_instance
 from oneiros.search.records import kept
 
@@ -454,7 +454,7 @@ class OneirosDocumentStore:
         Args:
             document_ids: their ids.
         """
-        self._delete(where(id=document_ids))
+        remove(self.memories, where(id=document_ids), erases=not self._soft_delete)
 
     def delete_all_documents(self, recreate_index: bool = False) -> None:
         """Delete all documents: of a scope, those of the scope.
@@ -464,10 +464,7 @@ class OneirosDocumentStore:
                 what was deleted softly before. The dimension of the embeddings remains.
         """
         require_flag("recreate_index", recreate_index)
-        if self._soft_delete and not recreate_index:
-            self.memories.delete(where=where())
-            return
-        forget_all(self.memories)
+        remove(self.memories, erases=recreate_index or not self._soft_delete)
         if recreate_index:
             self.memories.purge(0)
 
@@ -481,12 +478,7 @@ class OneirosDocumentStore:
         Raises:
             FilterError: as :meth:`filter_documents`, or empty filters.
         """
-        return self._delete(_required(filters))
-
-    def _delete(self, condition: Where) -> int:
-        if self._soft_delete:
-            return self.memories.delete(where=condition)
-        return len(self.memories.forget(where=condition).ids)
+        return remove(self.memories, _required(filters), erases=not self._soft_delete)
 
     def update_by_filter(self, filters: dict[str, Any], meta: dict[str, Any]) -> int:
         """Merge values into the ``meta`` of the documents that match, in one transaction.

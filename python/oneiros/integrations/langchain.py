@@ -14,7 +14,7 @@ from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
 from oneiros.filters import Where, where
 from oneiros.integrations.messages import found_by_message
-from oneiros.integrations.opening import all_memories, forget_all
+from oneiros.integrations.opening import all_memories, remove
 from oneiros.model.memory import iso_time
 from oneiros.model.validation import count, require_choice, require_flag, require_instance
 from oneiros.model.validation import texts as texts_of
@@ -214,22 +214,10 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
         """
         _require_no_more("delete", kwargs)
         if ids is None:
-            self._delete_all()
+            remove(self.memories, erases=self._erases)
         elif ids:
-            self._remove(where(id=_require_ids(ids)))
+            remove(self.memories, where(id=_require_ids(ids)), erases=self._erases)
         return True
-
-    def _delete_all(self) -> None:
-        if self._erases:
-            forget_all(self.memories)
-        else:
-            self.memories.delete(where=where())
-
-    def _remove(self, condition: Where) -> None:
-        if self._erases:
-            self.memories.forget(where=condition)
-        else:
-            self.memories.delete(where=condition)
 
     def _add(self, records: list[dict[str, Any]]) -> list[str]:
         report = self.memories.add_many(records, on_conflict="replace")

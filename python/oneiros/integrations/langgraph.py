@@ -21,6 +21,7 @@ from oneiros.errors import EngineReadOnly, UnknownMemory
 from oneiros.filters import Where, where
 from oneiros.filters.metadata import meta
 from oneiros.integrations.messages import found_by_message
+from oneiros.integrations.opening import remove
 from oneiros.model.fields import FIELDS
 from oneiros.model.validation import count, number, require_flag, require_instance, texts
 from oneiros.models.embedders import one_each
@@ -347,7 +348,8 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         kept |= {record["id"] for record in records}
         if records:
             self.memories.add_many(records, on_conflict="replace")
-        self._remove([id for id in gone if id not in kept])
+        if removed := [id for id in gone if id not in kept]:
+            remove(self.memories, where(id=removed), erases=self._erases)
 
     def _records(self, put: _Put, text_vectors: Vectors) -> list[dict[str, Any]]:
         """Return the record of an item, then those of its further vectors; none to delete it."""
@@ -410,14 +412,6 @@ class OneirosStore(BaseStore):  # type: ignore[misc]  # Any where LangGraph is a
         except UnknownMemory:
             return False
         return True
-
-    def _remove(self, ids: list[str]) -> None:
-        if not ids:
-            return
-        if self._erases:
-            self.memories.forget(where=where(id=ids))
-        else:
-            self.memories.delete(where=where(id=ids))
 
     def _id(self, namespace: Namespace, key: str) -> str:
         """Return the id of an item: a digest, so that it says nothing about a person."""

@@ -28,7 +28,7 @@ from oneiros.filters import Where, meta, where
 from oneiros.filters.conditions import And, Or, joined
 from oneiros.integrations.messages import found_by_message
 from oneiros.integrations.metadata_times import Compare, compared, naive_times, time_of
-from oneiros.integrations.opening import Opening, all_memories, forget_all
+from oneiros.integrations.opening import Opening, all_memories, remove
 from oneiros.model.validation import require_flag, require_instance
 from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.fusion import Blend, ReciprocalRankFusion, WeightedMean
@@ -373,7 +373,7 @@ class OneirosVectorStore(BasePydanticVectorStore):
         Args:
             ref_doc_id: its id; nothing happens if no node has it.
         """
-        self._delete(where(source_ref=ref_doc_id))
+        remove(self.client, where(source_ref=ref_doc_id), erases=not self.soft_delete)
 
     def delete_nodes(
         self,
@@ -394,14 +394,11 @@ class OneirosVectorStore(BasePydanticVectorStore):
         if condition == where():
             msg = "delete_nodes: give node_ids or filters; clear() deletes all nodes"
             raise ValueError(msg)
-        self._delete(condition)
+        remove(self.client, condition, erases=not self.soft_delete)
 
     def clear(self) -> None:
         """Delete all nodes: of a scope, those of the scope."""
-        if self.soft_delete:
-            self.client.delete(where=where())
-        else:
-            forget_all(self.client)
+        remove(self.client, erases=not self.soft_delete)
 
     def get_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
@@ -493,12 +490,6 @@ class OneirosVectorStore(BasePydanticVectorStore):
             msg = f"alpha: must be in [0, 1], got {alpha!r}"
             raise ValueError(msg)
         return _weighing_vectors(profile, alpha)
-
-    def _delete(self, condition: Where) -> None:
-        if self.soft_delete:
-            self.client.delete(where=condition)
-        else:
-            self.client.forget(where=condition)
 
     # -- asyncio -----------------------------------------------------------------------------------
 

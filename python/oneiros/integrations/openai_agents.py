@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from oneiros._lazy import needed
 from oneiros.errors import UnknownMemory
 from oneiros.filters import meta, where
-from oneiros.integrations.opening import Opening, all_memories
+from oneiros.integrations.opening import Opening, all_memories, remove
 from oneiros.model.validation import count, require_flag, require_instance, require_text
 
 needed("agents", "openai-agents")  # names the extra if it is missing
@@ -199,10 +199,7 @@ class OneirosSession:
             self.memories.forget(id)
 
     def _clear(self) -> None:
-        if self._soft_delete:
-            self.memories.delete(where=self._own())
-        else:
-            self.memories.forget(where=self._own())
+        remove(self.memories, self._own(), erases=not self._soft_delete)
 
 
 def _record(session_id: str, item: object) -> dict[str, Any]:

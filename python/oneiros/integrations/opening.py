@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oneiros.filters import Where
     from oneiros.model.memory import Memory
 
-__all__ = ["Opening", "all_memories", "forget_all"]
+__all__ = ["Opening", "all_memories", "remove"]
 
 
 class Opening:
@@ -94,14 +94,16 @@ def all_memories(memories: Memories, condition: Where | None = None) -> Iterator
     return listing.each(memories._scope, condition)
 
 
-def forget_all(memories: Memories) -> tuple[str, ...]:
-    """Erase all memories in one transaction, but for those that another caller erases meanwhile.
+def remove(memories: Memories, condition: Where | None = None, *, erases: bool) -> int:
+    """Remove memories in one transaction, and return their number.
 
     Args:
-        memories: an engine, or a scope of one, which bounds what is erased.
-
-    Returns:
-        The ids.
+        memories: an engine, or a scope of one, which bounds what is removed.
+        condition: a filter; None: all of them, but for those that another caller erases meanwhile.
+        erases: whether they are erased for good, instead of soft-deleted.
     """
-    ids = [memory.id for memory in all_memories(memories)]
-    return memories.forget(where=where(id=ids)).ids
+    if not erases:
+        return memories.delete(where=where() if condition is None else condition)
+    if condition is None:
+        condition = where(id=[memory.id for memory in all_memories(memories)])
+    return len(memories.forget(where=condition).ids)
