@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -51,11 +51,11 @@ from oneiros.dream.report import DreamReport
 from oneiros.dream.schedule import DreamSchedule, duration_seconds
 from oneiros.errors import DreamBusy
 from oneiros.runtime.files import foreign_file, new_file
+from oneiros.runtime.signals import first_end_signal_passed_to
 from oneiros.scoring.phases.house import Budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
-    from types import FrameType
+    from collections.abc import Callable, Collection, Mapping
 
     from oneiros.dream.impact import Impact
     from oneiros.dream.plan import DreamPlan
@@ -148,7 +148,7 @@ def _watch_dreams(
         confirm("let every cycle remove memories without asking?", "no cycle ran")
     events: SimpleQueue[Event] = SimpleQueue()
     with (
-        _signals_to(events),
+        first_end_signal_passed_to(events.put),  # a cycle is a transaction: no half of it is left
         engine.keep_dreaming(schedule, profile=profile, on_cycle=events.put),
     ):
         typer.echo("watching; Ctrl-C ends it", err=True)
@@ -160,27 +160,6 @@ def _watch_dreams(
     if event == signal.SIGINT:
         raise KeyboardInterrupt
     raise typer.Exit(_BY_SIGNAL + event)
-
-
-@contextmanager
-def _signals_to(events: SimpleQueue[Event]) -> Iterator[None]:
-    """Turn the first Ctrl-C or SIGTERM into an event; another one ends the process at once.
-
-    REQUIRES: this is the main thread.
-    """
-    ends = (signal.SIGINT, signal.SIGTERM)
-
-    def remember(number: int, _frame: FrameType | None) -> None:
-        for end in ends:
-            signal.signal(end, signal.SIG_DFL)  # a cycle is a transaction: no half of it is left
-        events.put(signal.Signals(number))
-
-    former = {end: signal.signal(end, remember) for end in ends}
-    try:
-        yield
-    finally:
-        for end, handler in former.items():
-            signal.signal(end, handler)
 
 
 def _tell(event: Event, tell: Callable[[DreamReport], None]) -> None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,10 +37,9 @@ from oneiros.inspection.routes import READING, WRITING, Route
 from oneiros.model.validation import require_int
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.runtime.loopback import checked_token, is_token, local_names
+from oneiros.runtime.signals import first_end_signal_passed_to
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from oneiros.engine import Engine
 
 __all__ = ["InspectionServer", "serve"]
@@ -217,7 +215,7 @@ def serve(engine: Engine, *, port: int = 0, token: str | None = None, writes: bo
     """
     ended = threading.Event()
     with (
-        _signals_to(ended),
+        first_end_signal_passed_to(lambda _: ended.set()),
         InspectionServer(engine, port=port, token=token, writes=writes) as page,
     ):
         how = "changes allowed" if writes else "read only"
@@ -230,27 +228,6 @@ def serve(engine: Engine, *, port: int = 0, token: str | None = None, writes: bo
         if not page._server.running.wait_for_none(_GRACE_SECONDS):
             sys.stderr.write("a request is running; Ctrl-C again ends it at once\n")
             sys.stderr.flush()
-
-
-@contextmanager
-def _signals_to(event: threading.Event) -> Iterator[None]:
-    """Set an event at Ctrl-C or SIGTERM; a second one ends the process at once.
-
-    REQUIRES: this is the main thread.
-    """
-    ends = (signal.SIGINT, signal.SIGTERM)
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        for each in ends:
-            signal.signal(each, signal.SIG_DFL)
-        event.set()
-
-    former = {each: signal.signal(each, end) for each in ends}
-    try:
-        yield
-    finally:
-        for each, handler in former.items():
-            signal.signal(each, handler)
 
 
 class _Running:

@@ -30,10 +30,9 @@ from oneiros.runtime.loopback import (
     local_names,
     require_reachable,
 )
+from oneiros.runtime.signals import end_signals_passed_to
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 needed("mcp", "mcp")
@@ -344,7 +343,8 @@ def serve_http(
             timeout_graceful_shutdown=_GRACE_SECONDS,
         )
         running = uvicorn.Server(config)
-        with _signals_consumed(), _quiet_end(running):
+        # At a signal it shuts down, then raises the signal again for the handler before it: this one.
+        with end_signals_passed_to(lambda _: None), _quiet_end(running):
             running.run(sockets=[listening])
 
 
@@ -398,22 +398,3 @@ def _quiet_end(running: Any) -> Iterator[None]:
         yield
     finally:
         log.removeFilter(is_wanted)
-
-
-@contextlib.contextmanager
-def _signals_consumed() -> Iterator[None]:
-    """Let the server of HTTP end by a signal without the signal ending the process, too.
-
-    It shuts down at a signal, and then raises the signal again for the handler before it.
-    """
-
-    def consume(_number: int, _frame: FrameType | None) -> None:
-        return
-
-    ends = (signal.SIGINT, signal.SIGTERM)
-    former = {end: signal.signal(end, consume) for end in ends}
-    try:
-        yield
-    finally:
-        for end, handler in former.items():
-            signal.signal(end, handler)
