@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-from oneiros.model.validation import settle_numbers
+from oneiros.model.validation import require_flag, settle, settle_numbers
 from oneiros.runtime.dataclasses import fields
 from oneiros.scoring.program import Parameter, ProgramBuilder, Unit
 from oneiros.scoring.tables import Range
@@ -75,14 +75,25 @@ class KernelFactor:
     ranges: ClassVar[Mapping[str, Range]] = {}
     """Fields that are numbers -> their ranges."""
 
+    flags: ClassVar[tuple[str, ...]] = ()
+    """Fields that are True or None, and are not parameters of the kernel; False is None."""
+
+    others: ClassVar[tuple[str, ...]] = ()
+    """Further fields that are not parameters of the kernel."""
+
     def __post_init__(self) -> None:
         settle_numbers(self, **self.ranges)
+        for name in self.flags:
+            given = getattr(self, name)
+            if given is not None:
+                settle(self, name, require_flag(name, given) or None)
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters of the kernel."""
         declared: Any = self
-        values = {field.name: getattr(self, field.name) for field in fields(declared)}
-        values.pop("damping", None)
+        left_out = ("damping", *self.flags, *self.others)
+        names = (field.name for field in fields(declared) if field.name not in left_out)
+        values = {name: getattr(self, name) for name in names}
         return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from functools import partial, reduce
 from typing import ClassVar
 
-from oneiros.model.validation import require_flag, settle
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KernelFactor
-from oneiros.scoring.program import QUESTION_FEEDBACK, Parameter, ProgramBuilder
+from oneiros.scoring.program import QUESTION_FEEDBACK, ProgramBuilder
 from oneiros.scoring.tables import POSITIVE, SHARE, WEIGHT, Range
 
 __all__ = ["HalfLifeRecency", "QuestionFeedback", "Trust"]
@@ -36,6 +35,7 @@ class HalfLifeRecency(KernelFactor):
         "floor": SHARE,
         "damping": SHARE,
     }
+    flags: ClassVar[tuple[str, ...]] = ("ignores_use",)
 
     half_life_days: float = 90.0
     """Days, > 0."""
@@ -49,16 +49,6 @@ class HalfLifeRecency(KernelFactor):
     ignores_use: bool | None = None
     """True: being found by searches makes no memory younger; nor does being core, which searches make
     it. None: both do."""
-
-    def __post_init__(self) -> None:
-        KernelFactor.__post_init__(self)
-        if self.ignores_use is not None:
-            settle(self, "ignores_use", require_flag("ignores_use", self.ignores_use) or None)
-
-    def parameters(self) -> dict[str, Parameter]:
-        values = KernelFactor.parameters(self)
-        del values["ignores_use"]
-        return values
 
     def emit_base(self, program: ProgramBuilder) -> int:
         """Return the register of the recency."""
@@ -96,6 +86,7 @@ class QuestionFeedback(KernelFactor):
         **dict.fromkeys(("gain", "most", "loss", "floor"), WEIGHT),
         "least": SHARE,
     }
+    others: ClassVar[tuple[str, ...]] = ("least",)
 
     gain: float = 0.15
     """Gain per verdict above 0, 0 to 1e6."""
@@ -111,11 +102,6 @@ class QuestionFeedback(KernelFactor):
 
     least: float = 0.8
     """Likeness from which verdicts count, 0 to 1."""
-
-    def parameters(self) -> dict[str, Parameter]:
-        values = KernelFactor.parameters(self)
-        del values["least"]
-        return values
 
     def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
         return (program.signal(QUESTION_FEEDBACK, 0.0),)

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from oneiros.model.fields import kinds_of, table_of
-from oneiros.model.validation import LARGEST_WEIGHT, require_flag, settle, settle_numbers
+from oneiros.model.validation import LARGEST_WEIGHT, settle, settle_numbers
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KernelFactor, Operation
-from oneiros.scoring.program import Parameter, ProgramBuilder
+from oneiros.scoring.program import ProgramBuilder
 from oneiros.scoring.tables import (
     POSITIVE,
     SHARE,
@@ -196,6 +196,7 @@ class Feedback(KernelFactor):
         **dict.fromkeys(("gain", "most", "loss", "floor"), WEIGHT),
         "damping": SHARE,
     }
+    flags: ClassVar[tuple[str, ...]] = ("ignores_questions",)
 
     gain: float = 0.15
     """Gain per point above 0, 0 to 1e6."""
@@ -215,17 +216,6 @@ class Feedback(KernelFactor):
     ignores_questions: bool | None = None
     """True: bad verdicts that were given for a question do not count (docs/systems/house.md H19).
     None: they do."""
-
-    def __post_init__(self) -> None:
-        KernelFactor.__post_init__(self)
-        if self.ignores_questions is not None:
-            ignores = require_flag("ignores_questions", self.ignores_questions)
-            settle(self, "ignores_questions", ignores or None)
-
-    def parameters(self) -> dict[str, Parameter]:
-        values = KernelFactor.parameters(self)
-        del values["ignores_questions"]
-        return values
 
     def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
         return (program.feedback(ignores_questions=self.ignores_questions),)

@@ -32,6 +32,7 @@ class Overlap(KernelFactor):
     reads_texts: ClassVar[bool] = True
     kernel: ClassVar[str] = "overlap_boost"
     ranges: ClassVar[Mapping[str, Range]] = dict.fromkeys(("gain", "disliked", "weight"), WEIGHT)
+    others: ClassVar[tuple[str, ...]] = ("weight", "suffixes")
 
     gain: float = 0.5
     """Gain if all words are shared, 0 to 1e6."""
@@ -52,9 +53,6 @@ class Overlap(KernelFactor):
     def __post_init__(self) -> None:
         KernelFactor.__post_init__(self)
         settle(self, "suffixes", require_words("suffixes", self.suffixes))
-
-    def parameters(self) -> dict[str, Parameter]:
-        return {"gain": self.gain, "disliked": self.disliked}
 
     def operands(self, program: ProgramBuilder) -> tuple[int, ...]:
         return (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from oneiros.model.validation import LARGEST_WEIGHT
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.factor import KernelFactor
-from oneiros.scoring.program import Parameter, ProgramBuilder
+from oneiros.scoring.program import ProgramBuilder
 from oneiros.scoring.tables import WEIGHT, Range
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class Thompson(KernelFactor):
         "spread": WEIGHT,
         "least": (0.0, LARGEST_WEIGHT, True),
     }
+    others: ClassVar[tuple[str, ...]] = ("seed",)
 
     base: float = 0.8
     """Factor at a mean of 0, 0 to 1e6."""
@@ -63,9 +64,6 @@ class Thompson(KernelFactor):
         if self.seed is not None and not _is_seed(self.seed):
             msg = f"seed: must be an integer in 0 to 2^53, or None, got {self.seed!r}"
             raise ValueError(msg)
-
-    def parameters(self) -> dict[str, Parameter]:
-        return {"base": self.base, "spread": self.spread, "least": self.least}
 
     def emit_base(self, program: ProgramBuilder) -> int:
         good, bad = program.signal("good", 0.0), program.signal("bad", 0.0)
