@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from oneiros.engine import Engine
 from oneiros.evaluation.metrics import Gain, mean, ndcg_at, paired_gain, recall_at
 from oneiros.evaluation.tasks import engine_in_memory, ranked
-from oneiros.evaluation.use import DEPTH, Arrival, Life, Search, use
+from oneiros.evaluation.use import DEPTH, Arrival, Life, Search, measured_questions, use
 from oneiros.filters import where
 from oneiros.model.validation import require_choice, require_number
 from oneiros.runtime.dataclasses import dataclass, replace
@@ -160,12 +160,7 @@ def measure_forgetting(
                 advance(1)
         return rankings, mean(kept)
 
-    questions = [
-        event.question
-        for life in lives
-        for event in life.events
-        if isinstance(event, Search) and event.measured_as == "new"
-    ]
+    questions = measured_questions(lives, "new")
     if not questions:
         msg = "lives: must have questions that are asked for the first time, got none"
         raise ValueError(msg)

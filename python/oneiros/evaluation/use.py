@@ -35,6 +35,7 @@ __all__ = [
     "live",
     "lives_of",
     "measure_use",
+    "measured_questions",
     "use",
 ]
 
@@ -210,11 +211,7 @@ def measure_use(
         ValueError: the lives have no new or no repeated question.
     """
     for kind in QUESTION_KINDS:
-        if not any(
-            isinstance(event, Search) and event.measured_as == kind
-            for life in lives
-            for event in life.events
-        ):
+        if not measured_questions(lives, kind):
             msg = f"lives: must have questions of both kinds, got no {kind} one"
             raise ValueError(msg)
     rankings: dict[Mode, dict[str, list[str]]] = {mode: {} for mode in MODES}
@@ -223,6 +220,16 @@ def measure_use(
             with engine_in_memory(profile, life.analyzer) as engine:
                 found.update(live(engine, life, mode, advance))
     return {kind: _figures(lives, rankings, kind, seed) for kind in QUESTION_KINDS}
+
+
+def measured_questions(lives: Sequence[Life], kind: QuestionKind) -> list[JudgedQuery]:
+    """Return the questions of lives that are measured as of one kind."""
+    return [
+        event.question
+        for life in lives
+        for event in life.events
+        if isinstance(event, Search) and event.measured_as == kind
+    ]
 
 
 def _seen(
@@ -323,12 +330,7 @@ def _figures(
     kind: QuestionKind,
     seed: int,
 ) -> UseFigures:
-    questions = [
-        event.question
-        for life in lives
-        for event in life.events
-        if isinstance(event, Search) and event.measured_as == kind
-    ]
+    questions = measured_questions(lives, kind)
 
     def each(
         metric: Callable[[Sequence[str], Mapping[str, float], int], float],
