@@ -14,7 +14,7 @@ import numpy as np
 
 from bench.peers.corpora import Corpus
 from bench.peers.worker import Worker
-from oneiros.benchmark.exact import Reference
+from oneiros.benchmark.exact import Reference, share_found
 from oneiros.benchmark.remote import EngineFailed, Remote
 
 __all__ = ["Plan", "changes", "percentiles", "prepare", "say", "searches"]
@@ -70,9 +70,9 @@ def searches(corpus: Corpus, plan: Plan) -> tuple[list[dict[str, Any]], dict[str
             with _leaving_out(name, missing):
                 rows.append(_row(name, remotes[name], built[name], turns))
         answers = {row["engine"]: row.pop("answers") for row in rows}
-    shares = Reference(corpus.texts(), corpus.queries()[:JUDGED_QUERIES]).agreement(answers)
+    best = Reference(corpus.texts(), corpus.queries()[:JUDGED_QUERIES]).best()
     for row in rows:
-        row["agreement"] = shares.get(row["engine"])
+        row["agreement"] = share_found(answers[row["engine"]], best)
     return rows, missing
 
 

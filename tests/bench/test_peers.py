@@ -17,7 +17,7 @@ from bench.peers.measure import Plan, changes, searches
 from bench.peers.report import markdown
 from bench.peers.whole import memories
 from bench.peers.worker import Worker
-from oneiros.benchmark.exact import Reference
+from oneiros.benchmark.exact import Reference, share_found
 from oneiros.benchmark.remote import EngineFailed, Remote
 from oneiros.benchmark.rivals import ENTRANTS
 from tests.oracles import bm25
@@ -175,7 +175,7 @@ def test_agreement_is_the_share_of_the_best_ten_found(tiny: Corpus) -> None:
     best, worst = ranked[:10].tolist(), ranked[-10:].tolist()
     answers = {"all": [best, []], "half": [best[:5] + worst[:5], []], "none": [worst, []]}
     answers["one five times"] = [best[:1] * 5, []]
-    shares = reference.agreement(answers)
+    shares = {name: share_found(found, reference.best()) for name, found in answers.items()}
     assert shares == {"all": 1.0, "half": 0.5, "none": 0.0, "one five times": 0.1}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from oneiros.benchmark.conditions import conditions, load
 from oneiros.benchmark.corpus import DIMENSION, Corpus, draw
-from oneiros.benchmark.exact import BEST, exact_answers
+from oneiros.benchmark.exact import exact_answers, share_found
 from oneiros.benchmark.remote import EngineFailed, Remote
 from oneiros.benchmark.rivals import ENTRANTS, TASKS, Entrant
 from oneiros.benchmark.worker import ROUND_SECONDS, Worker
@@ -222,7 +222,7 @@ class EngineComparison:
             key = (entrant.task, entrant.judged_by)
             if key not in exact:
                 exact[key] = exact_answers(corpus, entrant)
-            share = _share_found(answers, exact[key])
+            share = share_found(answers, exact[key])
         self._built[entrant.name] = (seconds, questions)
         self._shares[entrant.name] = share
 
@@ -245,13 +245,3 @@ class EngineComparison:
             yield
         except EngineFailed as reason:
             self.left_out[name] = str(reason)
-
-
-def _share_found(answers: list[list[int]], exact: list[set[int]]) -> float | None:
-    """Return the share of the best ten that was found, over the questions that have any."""
-    shares = [
-        len(set(found) & best) / min(len(best), BEST)
-        for found, best in zip(answers, exact, strict=False)  # a slow engine answers fewer
-        if best
-    ]
-    return float(np.mean(shares)) if shares else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oneiros.benchmark.corpus import Corpus
     from oneiros.benchmark.rivals import Entrant
 
-__all__ = ["BEST", "Reference", "exact_answers"]
+__all__ = ["BEST", "Reference", "exact_answers", "share_found"]
 
 BEST = 10
 """Results that are compared."""
@@ -57,24 +57,9 @@ class Reference:
             for word, (ids, counts) in postings.items()
         }
 
-    def agreement(self, answers: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, float]:
-        """Return, by engine, the share of the best 10 that it found.
-
-        A text counts if its score reaches the 10th best; where fewer than 10 match, each that does.
-        """
-        shares: dict[str, list[float]] = {name: [] for name in answers}
-        for place, query in enumerate(self._queries):
-            scores = self.scores(query)
-            wanted = min(10, int(np.count_nonzero(scores)))
-            if wanted == 0:
-                continue
-            tenth = float(np.partition(scores, -wanted)[-wanted])
-            least = tenth * (1 - SLACK)
-            for name, found in answers.items():
-                if place < len(found):
-                    good = {id for id in found[place] if scores[id] >= least}
-                    shares[name].append(min(len(good), wanted) / wanted)
-        return {name: float(np.mean(found)) for name, found in shares.items() if found}
+    def best(self) -> list[set[int]]:
+        """Return, for each query, the texts whose scores reach the tenth best; fewer if fewer match."""
+        return [_within_ten(self.scores(query)) for query in self._queries]
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         """Return every text's score."""
@@ -115,10 +100,19 @@ def exact_answers(corpus: Corpus, entrant: Entrant) -> list[set[int]]:
             answers.append({int(own[place]) for place in _best_places(lists)})
         return answers
     if entrant.task == "words":
-        by_words = Reference(corpus.texts(), [question.words for question in questions])
-        return [_within_ten(by_words.scores(question.words)) for question in questions]
+        return Reference(corpus.texts(), [question.words for question in questions]).best()
     vectors = corpus.vectors()
     return [_within_ten(vectors @ question.vector, _SLACK_OF_COSINES) for question in questions]
+
+
+def share_found(answers: Sequence[Sequence[int]], exact: Sequence[set[int]]) -> float | None:
+    """Return the share of the best ten that was found, over the questions that have any."""
+    shares = [
+        min(1.0, len(best.intersection(found)) / min(len(best), BEST))
+        for found, best in zip(answers, exact, strict=False)  # a slow engine answers fewer
+        if best
+    ]
+    return float(np.mean(shares)) if shares else None
 
 
 def _within_ten(scores: npt.NDArray[np.floating], slack: float = SLACK) -> set[int]:
