@@ -731,6 +731,18 @@ def settle_flags(declaration: object, *fields: str) -> None:
         settle(declaration, field, require_flag(field, getattr(declaration, field)))
 
 
+def settle_optional_flags(declaration: object, *fields: str) -> None:
+    """Check that fields are bools or None, and store False as None, which a record leaves out.
+
+    Raises:
+        TypeError: a field is anything else.
+    """
+    for field in fields:
+        given = getattr(declaration, field)
+        if given is not None:
+            settle(declaration, field, require_flag(field, given) or None)
+
+
 MOST_THREADS = 256
 
 

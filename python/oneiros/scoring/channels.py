@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from oneiros.lexical.options import FIELD_WEIGHTS
 from oneiros.model.validation import (
-    require_flag,
     require_int,
     require_number,
     settle,
     settle_numbers,
+    settle_optional_flags,
 )
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.scoring.tables import NOT_NEGATIVE, SHARE, WEIGHT
@@ -77,12 +77,6 @@ class _Channel:
     def for_core(self) -> CoreChannel:
         """Return the channel's entry in the core's plan."""
         return self.name, self.depth, 0, bool(self.reaches_k), self.least, None, None
-
-
-def _settle_reach(channel: ChannelDeclaration) -> None:
-    """Check ``reaches_k``, and store False as None, which a record leaves out."""
-    if channel.reaches_k is not None:
-        settle(channel, "reaches_k", require_flag("reaches_k", channel.reaches_k) or None)
 
 
 def _settle_title(channel: LexicalChannel) -> None:
@@ -160,7 +154,7 @@ class LexicalChannel(_Channel):
     Source: docs/systems/house.md H5."""
 
     def __post_init__(self) -> None:
-        _settle_reach(self)
+        settle_optional_flags(self, "reaches_k")
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         settle_numbers(self, k1=NOT_NEGATIVE, b=SHARE)
         if self.function_words is not None:
@@ -233,7 +227,7 @@ class VectorChannel(_Channel):
     """True: ``depth`` or ``k`` candidates, whichever is more. None: ``depth``."""
 
     def __post_init__(self) -> None:
-        _settle_reach(self)
+        settle_optional_flags(self, "reaches_k")
         require_int("depth", self.depth, low=1, high=_DEEPEST)
         if self.per_result is not None:
             require_int("per_result", self.per_result, low=1, high=1_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
-from oneiros.model.validation import require_flag, settle, settle_numbers
+from oneiros.model.validation import settle_numbers, settle_optional_flags
 from oneiros.runtime.dataclasses import fields
 from oneiros.scoring.program import Parameter, ProgramBuilder, Unit
 from oneiros.scoring.tables import Range
@@ -83,10 +83,7 @@ class KernelFactor:
 
     def __post_init__(self) -> None:
         settle_numbers(self, **self.ranges)
-        for name in self.flags:
-            given = getattr(self, name)
-            if given is not None:
-                settle(self, name, require_flag(name, given) or None)
+        settle_optional_flags(self, *self.flags)
 
     def parameters(self) -> dict[str, Parameter]:
         """Return the parameters of the kernel."""

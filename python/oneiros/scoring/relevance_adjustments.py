@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 from oneiros import _core
 from oneiros.model.validation import (
     LARGEST_WEIGHT,
-    require_flag,
     require_int,
-    settle,
     settle_flags,
     settle_numbers,
+    settle_optional_flags,
 )
 from oneiros.runtime.dataclasses import dataclass
 from oneiros.scoring.tables import SHARE, WEIGHT
@@ -73,10 +72,7 @@ class Neighbours:
         require_int("reach", self.reach, low=0, high=64)
         require_int("seeds", self.seeds, low=0, high=100)
         settle_flags(self, "above_mean")
-        for name in ("above_session", "from_better"):
-            flag = getattr(self, name)
-            if flag is not None:
-                settle(self, name, require_flag(name, flag) or None)
+        settle_optional_flags(self, "above_session", "from_better")
         if self.session_share is not None:
             settle_numbers(self, session_share=SHARE)
         if self.whole_length is not None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from oneiros.model.validation import (
-    require_flag,
     require_number,
     settle,
     settle_flags,
     settle_numbers,
+    settle_optional_flags,
 )
 from oneiros.model.validation import text as text_check
 from oneiros.runtime.dataclasses import dataclass
@@ -102,9 +102,7 @@ class FeedbackAbove:
     def __post_init__(self) -> None:
         leaves_at = require_number("leaves_at", self.leaves_at, low=-32_768.0, high=0.0)
         settle(self, "leaves_at", leaves_at)
-        if self.ignores_questions is not None:
-            ignores = require_flag("ignores_questions", self.ignores_questions)
-            settle(self, "ignores_questions", ignores or None)
+        settle_optional_flags(self, "ignores_questions")
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of 1 for a memory that passes, 0 for others."""
