@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -78,6 +78,8 @@ Lives = dict[str, "tuple[Life, ...]"]
 """Collection -> the lives of its groups."""
 
 Row = dict[str, object]
+
+Found = TypeVar("Found")
 
 ALL = "all"
 """Names the row over all questions."""
@@ -169,12 +171,10 @@ def _use_tables(found: Uses) -> Iterator[Table]:
     """Yield one table a collection: what use changes for new and for repeated questions."""
     modes = MODES[1:]
     heads = ("profile", "questions", ">count", "figure", f">{MODES[0]}")
-    for collection_name in dict.fromkeys(name for name, _ in found):
+    for collection_name, by_profile in _by_collection(found):
         changes = (f">{mode}, 95 %" for mode in modes)
         table = _table(*heads, *changes, title=one_line(collection_name))
-        for (name, profile), by_kind in found.items():
-            if name != collection_name:
-                continue
+        for profile, by_kind in by_profile.items():
             for kind, use in by_kind.items():
                 ndcg = (f"{use.ndcg:.3f}", *(str(use.ndcg_gains[mode]) for mode in modes))
                 recall = (f"{use.recall:.3f}", *(str(use.recall_gains[mode]) for mode in modes))
@@ -183,6 +183,15 @@ def _use_tables(found: Uses) -> Iterator[Table]:
                 table.add_row("", "", "", "R@10", *recall)
             table.add_section()
         yield table
+
+
+def _by_collection(found: dict[tuple[str, str], Found]) -> Iterator[tuple[str, dict[str, Found]]]:
+    """Yield each collection with what was measured in it, by profile."""
+    for collection_name in dict.fromkeys(name for name, _ in found):
+        yield (
+            collection_name,
+            {profile: held for (name, profile), held in found.items() if name == collection_name},
+        )
 
 
 def _use_rows(found: Uses) -> Iterator[Row]:
@@ -200,11 +209,9 @@ def _use_rows(found: Uses) -> Iterator[Row]:
 def _forgetting_tables(found: Losses) -> Iterator[Table]:
     """Yield one table a collection: what each policy costs new questions."""
     heads = ("profile", "policy", ">kept", ">nDCG@10", ">change, 95 %", ">R@10", ">change, 95 %")
-    for collection_name in dict.fromkeys(name for name, _ in found):
+    for collection_name, by_profile in _by_collection(found):
         table = _table(*heads, title=one_line(collection_name))
-        for (name, profile), figures in found.items():
-            if name != collection_name:
-                continue
+        for profile, figures in by_profile.items():
             for place, one in enumerate(figures):
                 table.add_row(
                     "" if place else profile,
@@ -229,25 +236,14 @@ def _forgetting_rows(found: Losses) -> Iterator[Row]:
             yield row | _bounds("ndcg", one.ndcg_gain) | _bounds("recall", one.recall_gain)
 
 
-def _write_csv(lines: Iterator[Row]) -> None:
+def _write_csv(rows: list[Row]) -> None:
     """Write rows to stdout, the names of their columns first; names from files as visible text."""
-    writer: csv.DictWriter[str] | None = None
-    for line in lines:
-        if writer is None:
-            writer = csv.DictWriter(sys.stdout, list(line), lineterminator="\n")
-            writer.writeheader()
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerows(rows[:1])  # a row is iterated by the names of its columns
+    for row in rows:
         writer.writerow(
-            {
-                name: one_line(value) if isinstance(value, str) else value
-                for name, value in line.items()
-            }
+            [one_line(value) if isinstance(value, str) else value for value in row.values()]
         )
-
-
-def _show_plain_rows(lines: Iterator[Row]) -> None:
-    """Write rows to stdout between tabs, the names of their columns first."""
-    rows = list(lines)
-    terminal.show_plain(rows[0] if rows else (), (row.values() for row in rows))
 
 
 def _by_category(task: Task, reports: dict[str, Report]) -> Table:
@@ -383,60 +379,38 @@ def evaluate(
     model = None if embedder is None else embedder_of(embedder)
     require_analyzer(analyzer)
     chosen = _chosen(profile, without or with_forgetting)
-    document: dict[str, object]
-    if with_forgetting:
-        lives = _lives("--with-forgetting", collections, seed or 0, analyzer or "english")
-        share = 0.5 if keep is None else keep
-        days = duration_seconds("--every", every or "7d", above_zero=True) / 86_400.0
-        kept = _forgotten(lives, chosen, share, days, seed or 0)
-        document = {"seed": seed or 0, "keep": share, "every_days": days}
-        document["with_forgetting"] = list(_forgetting_rows(kept))
-        _show(
-            _forgetting_rows(kept),
-            _forgetting_tables(kept),
-            document,
-            csv=csv,
-            plain=plain,
-            json=json,
-        )
-        return
-    if with_use:
-        uses = _used(
-            _lives("--with-use", collections, seed or 0, analyzer or "english"), chosen, seed or 0
-        )
-        document = {"seed": seed or 0, "with_use": list(_use_rows(uses))}
-        _show(_use_rows(uses), _use_tables(uses), document, csv=csv, plain=plain, json=json)
-        return
-    tasks = [demo_task(), *_read_tasks(collections, analyzer or "english")]
-    _require_distinct([task.name for task in tasks])
+    own_seed, language = seed or 0, analyzer or "english"
+    tasks: list[Task] = []
+    if not (with_forgetting or with_use):
+        tasks = [demo_task(), *_read_tasks(collections, language)]
+        _require_distinct([task.name for task in tasks])
     if model is not None:
         tasks = [_embedded(task, model) for task in tasks]
-    if without:
+    if with_forgetting:
+        lives = _lives("--with-forgetting", collections, own_seed, language)
+        share = 0.5 if keep is None else keep
+        days = duration_seconds("--every", every or "7d", above_zero=True) / 86_400.0
+        kept = _forgotten(lives, chosen, share, days, own_seed)
+        rows, tables = list(_forgetting_rows(kept)), _forgetting_tables(kept)
+        document = {"seed": own_seed, "keep": share, "every_days": days, "with_forgetting": rows}
+    elif with_use:
+        uses = _used(_lives("--with-use", collections, own_seed, language), chosen, own_seed)
+        rows, tables = list(_use_rows(uses)), _use_tables(uses)
+        document = {"seed": own_seed, "with_use": rows}
+    elif without:
         ablations = _ablated(tasks, chosen)
-        rows, tables = _ablation_rows(ablations), _ablation_tables(ablations)
-        document = {"without": list(rows)} if json else {}
+        rows, tables = list(_ablation_rows(ablations)), _ablation_tables(ablations)
+        document = {"without": rows}
     else:
         found = _measured(tasks, chosen)
-        rows, tables = _rows(found), _tables(tasks, found, by_category=categories)
-        document = _document(tasks, found) if json else {}
-    _show(rows, tables, document, csv=csv, plain=plain, json=json)
-
-
-def _show(
-    rows: Iterator[Row],
-    tables: Iterator[Table],
-    document: dict[str, object],
-    *,
-    csv: bool,
-    plain: bool,
-    json: bool,
-) -> None:
+        rows, tables = list(_rows(found)), _tables(tasks, found, by_category=categories)
+        document = _document(tasks, found)
     if json:
         terminal.write("evaluate", None, document)
     elif csv:
         _write_csv(rows)
     elif plain:
-        _show_plain_rows(rows)
+        terminal.show_plain(rows[0] if rows else (), (row.values() for row in rows))
     else:
         for table in tables:
             terminal.show_table(table)
