@@ -130,55 +130,20 @@ class Inspector:
 
     # -- search ------------------------------------------------------------------------------------
 
-    def search(
-        self,
-        q: str,
-        *,
-        k: int = 10,
-        profile: str | None = None,
-        deep_recall: bool = False,
-        include_expired: bool = False,
-        status: str | None = None,
-        **fields: str | None,
-    ) -> dict[str, Any]:
-        """Return the results of a search, explained, without any reinforcement."""
-        response = self._engine.search(
-            q,
-            k,
-            where=_where(fields),
-            status=None if status is None else [status],
-            profile=profile,
-            deep_recall=deep_recall,
-            include_expired=include_expired,
-            explain=True,
-            reinforce=False,
-        )
-        return response_record(response)
+    def search(self, q: str, **options: Any) -> dict[str, Any]:
+        """Return the results of a search, explained, without any reinforcement.
 
-    def why_not(
-        self,
-        q: str,
-        id: str,
-        *,
-        k: int = 10,
-        profile: str | None = None,
-        deep_recall: bool = False,
-        include_expired: bool = False,
-        status: str | None = None,
-        **fields: str | None,
-    ) -> dict[str, Any]:
-        """Return why the search of these arguments returns a memory or not."""
-        reasons = self._engine.why_not(
-            q,
-            id,
-            k=k,
-            where=_where(fields),
-            status=None if status is None else [status],
-            profile=profile,
-            deep_recall=deep_recall,
-            include_expired=include_expired,
-        )
-        return why_not_record(reasons)
+        Args:
+            q: the query.
+            **options: ``kind``, ``session``, ``user``, ``project`` and ``status`` of the memories, and
+                keywords of :meth:`oneiros.Engine.search`.
+        """
+        keywords = _keywords(options)
+        return response_record(self._engine.search(q, explain=True, reinforce=False, **keywords))
+
+    def why_not(self, q: str, id: str, **options: Any) -> dict[str, Any]:
+        """Return why :meth:`search` with the same options returns a memory or not."""
+        return why_not_record(self._engine.why_not(q, id, **_keywords(options)))
 
     def listing(
         self, *, limit: int = 20, offset: int = 0, status: str | None = None, **fields: str | None
@@ -318,6 +283,13 @@ class Inspector:
         if not self.writes:
             msg = "nothing can be changed here; start oneiros inspect with --write"
             raise EngineReadOnly(msg)
+
+
+def _keywords(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options of a search as the engine's keywords."""
+    status = options.pop("status", None)
+    where = _where({name: options.pop(name, None) for name in _CHOICES})
+    return {**options, "where": where, "status": None if status is None else [status]}
 
 
 def _where(fields: dict[str, str | None]) -> Where | None:
