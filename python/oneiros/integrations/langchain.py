@@ -491,23 +491,6 @@ class OneirosVectorStore(VectorStore):  # type: ignore[misc]  # Any where LangCh
             raise
         return store
 
-    @classmethod
-    async def afrom_texts(
-        cls,
-        texts: list[str],
-        embedding: Embeddings,
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        path: str | os.PathLike[str] = ":memory:",
-        **kwargs: Any,
-    ) -> Self:
-        """Open a store and add texts to it, as :meth:`from_texts`, on a thread."""
-        store: Self = await run_in_executor(
-            None, cls.from_texts, texts, embedding, metadatas, ids=ids, path=path, **kwargs
-        )
-        return store
-
 
 class _Collection:
     """Lists documents as a collection of Chroma does, for mem0."""
