@@ -24,8 +24,8 @@ import pytest
 
 import oneiros
 from bench import gain
+from tests.collections_on_disk import folder_of
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[2] / "shared" / "data")
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 GUIDE = tuple(
@@ -188,9 +188,7 @@ def test_the_readme_names_the_figures_of_the_picture(drawn: dict[str, str]) -> N
 
 
 def test_the_picture_is_what_its_command_draws() -> None:
-    if not (DATA / "locomo-dev").is_dir():
-        pytest.skip(f"NO DATA: locomo-dev is not under ONEIROS_DATA ({DATA})")
-    assert gain.picture(gain.bars(DATA / "locomo-dev"), 1018) == PICTURE.read_text("utf-8")
+    assert gain.picture(gain.bars(folder_of("locomo-dev")), 1018) == PICTURE.read_text("utf-8")
 
 
 def luminance(colour: str) -> float:

@@ -5,9 +5,6 @@ The data stand outside the repository: ONEIROS_DATA names their folder.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 
 import oneiros
@@ -15,9 +12,9 @@ from oneiros import profiles
 from oneiros.evaluation import collection
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.fusion import ReciprocalRankFusion
+from tests.collections_on_disk import folder_of
 from tests.oracles.metrics import ndcg
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 FIGURES = {"cranfield": (0.3595, 0.3736, 0.4053), "cisi": (0.3943, 0.4207, 0.4448)}
 """nDCG@10 of BM25, dense and RRF (k 60); figures of the data's own README."""
 TOLERANCE = 0.005
@@ -28,9 +25,7 @@ FUSED = profiles.get("reverie").replace(
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_fusion_is_not_below_either_channel(name: str) -> None:
-    folder = DATA / name
-    if not folder.is_dir():
-        pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to judge search quality")
+    folder = folder_of(name)
     data = collection.read(folder)
     judged = [n for n, query in enumerate(data.queries) if query.answers]
     with oneiros.Engine(":memory:", profile=FUSED, vector_index="flat") as mind:  # k1 1.2, b 0.75

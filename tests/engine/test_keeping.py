@@ -24,11 +24,11 @@ from oneiros.scoring.phases.reverie import LIMITS_DAYS, Place, Prune
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.safety_limits import SafetyRails
 from oneiros.store import checksums
+from tests.collections_on_disk import folder_of
 
 NOW = 1_750_000_000.0
 DAY = 86_400.0
 HALF_HOUR = 1_800.0
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 LIMITS = {
     **LIMITS_DAYS,
     "session": 75.0,
@@ -197,9 +197,7 @@ def test_imported_history_survives_its_first_week() -> None:
 
 
 def test_imported_conversations_survive_their_first_week() -> None:
-    path = DATA / "locomo-dev" / "corpus.jsonl"
-    if not path.is_file():
-        pytest.skip(f"NO DATA: {path} is missing; set ONEIROS_DATA to dream over recorded messages")
+    path = folder_of("locomo-dev") / "corpus.jsonl"
     most = None if os.environ.get("ONEIROS_LONG") else 800
     told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[:most]]
     records = [

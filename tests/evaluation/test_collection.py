@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,7 @@ import pytest
 
 from oneiros.evaluation.collection import read
 from oneiros.evaluation.run import evaluate
-
-DATA = Path(os.environ.get("ONEIROS_DATA", Path(__file__).parents[3] / "shared" / "data"))
+from tests.collections_on_disk import folder_of
 
 CORPUS = (
     '{"_id": "d1", "title": "Tea", "text": "green\\u2028leaves", "metadata": {"group": "g"}}\n'
@@ -153,18 +151,14 @@ def test_the_folder_one_stands_in_has_a_name(folder: Path, monkeypatch: pytest.M
 def test_the_real_collections_have_their_published_sizes(
     name: str, documents: int, queries: int
 ) -> None:
-    if not (DATA / name).is_dir():
-        pytest.skip(f"NO DATA: {name} is not under ONEIROS_DATA ({DATA})")
-    collection = read(DATA / name)
+    collection = read(folder_of(name))
     assert (len(collection.documents), len(collection.queries)) == (documents, queries)
     assert collection.document_vectors is not None
     assert collection.document_vectors.shape == (documents, 384)
 
 
 def test_dense_search_of_cranfield_gives_the_reference_figure() -> None:
-    if not (DATA / "cranfield").is_dir():
-        pytest.skip(f"NO DATA: cranfield is not under ONEIROS_DATA ({DATA})")
-    collection = read(DATA / "cranfield")
+    collection = read(folder_of("cranfield"))
     assert collection.document_vectors is not None
     assert collection.query_vectors is not None
     scores = collection.query_vectors @ collection.document_vectors.T

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oneiros import profiles
 from oneiros.engine import Engine
-from oneiros.evaluation.collection import Collection, Document, Query, read
+from oneiros.evaluation.collection import Collection, Document, Query
 from oneiros.evaluation.forgetting import (
     POLICIES,
     ForgettingFigures,
@@ -22,10 +20,9 @@ from oneiros.evaluation.forgetting import (
 )
 from oneiros.evaluation.tasks import JudgedQuery
 from oneiros.evaluation.use import Arrival, Life, Search, lives_of
-from oneiros.runtime.dataclasses import replace
 from oneiros.scoring.phases.house import Budget
+from tests.collections_on_disk import one_conversation
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DAY = 86_400.0
 START = 1_704_067_200.0
 HOUSE = profiles.get("oneiros")
@@ -207,16 +204,7 @@ def test_what_cannot_be_measured_is_refused(
 
 
 def test_worth_costs_less_than_chance_in_a_real_conversation() -> None:
-    folder = DATA / "locomo-dev"
-    if not folder.is_dir():
-        pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to judge search quality")
-    whole = read(folder, vectors=None)
-    group = whole.queries[0].metadata["group"]
-    one = replace(
-        whole,
-        documents=[each for each in whole.documents if each.metadata["group"] == group],
-        queries=[each for each in whole.queries if each.metadata["group"] == group],
-    )
+    one = one_conversation()
     figures: dict[str, ForgettingFigures] = {
         each.policy: each
         for each in measure_forgetting(

@@ -5,9 +5,6 @@ The data stand outside the repository: ONEIROS_DATA names their folder.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -16,17 +13,15 @@ from oneiros.engine import Engine
 from oneiros.evaluation.collection import Collection, Document, Query, read
 from oneiros.evaluation.tasks import BASELINES, STANDSTILL, demo_task, measure, ranked, task_of
 from oneiros.scoring.profile import Profile
+from tests.collections_on_disk import folder_of
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 HOUSE = {"locomo-dev": 0.60, "scifact-train": 0.735, "cranfield": 0.40, "cisi": 0.45}
 """nDCG@10 of the whole profile: docs/systems/house.md."""
 
 
 @pytest.mark.parametrize("name", HOUSE)
 def test_the_house_profile_finds_what_it_is_said_to(name: str) -> None:
-    folder = DATA / name
-    if not folder.is_dir():
-        pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to judge search quality")
+    folder = folder_of(name)
     report = measure(task_of(read(folder)), profiles.get("oneiros"))
     print(f"\n{name}: nDCG@10 {report.overall.ndcg:.4f}")  # noqa: T201
     assert report.overall.ndcg >= HOUSE[name]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from oneiros import profiles
 from oneiros.engine import Engine
-from oneiros.evaluation.collection import Collection, Document, Query, read
+from oneiros.evaluation.collection import Collection, Document, Query
 from oneiros.evaluation.tasks import BASELINES
 from oneiros.evaluation.use import (
     DEPTH,
@@ -26,8 +24,8 @@ from oneiros.evaluation.use import (
     measure_use,
 )
 from oneiros.runtime.dataclasses import replace
+from tests.collections_on_disk import one_conversation
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DAY = 86_400.0
 MONDAY = 1_704_067_200.0
 SIZE = 8
@@ -290,16 +288,7 @@ def assert_within_bounds(figures: UseFigures) -> None:
 
 
 def test_use_changes_nothing_under_words_alone_in_a_real_conversation() -> None:
-    folder = DATA / "locomo-dev"
-    if not folder.is_dir():
-        pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to judge search quality")
-    whole = read(folder, vectors=None)
-    group = whole.queries[0].metadata["group"]
-    one = replace(
-        whole,
-        documents=[each for each in whole.documents if each.metadata["group"] == group],
-        queries=[each for each in whole.queries if each.metadata["group"] == group],
-    )
+    one = one_conversation()
     lives = lives_of(one)
     assert sum(each.measured_as is None for each in searches_of(lives[0])) > 50
     for figures in measure_use(lives, BASELINES["bm25"]).values():

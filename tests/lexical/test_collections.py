@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import pytest
 
 from oneiros import LexicalIndex
+from tests.collections_on_disk import folder_of
 from tests.oracles.metrics import ndcg
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 BM25S = {"cranfield": 0.3595, "cisi": 0.3943, "scifact-train": 0.6960}
 """nDCG@10 of bm25s under the same variant and parameters; figures of the data's own README."""
 TOLERANCE = 0.005
@@ -37,9 +36,7 @@ def judgements(path: Path) -> dict[str, dict[str, float]]:
 
 @pytest.mark.parametrize("name", BM25S)
 def test_ndcg_is_at_the_published_figure_or_above(name: str) -> None:
-    folder = DATA / name
-    if not folder.is_dir():
-        pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to judge search quality")
+    folder = folder_of(name)
     index = LexicalIndex(variant="lucene", k1=1.2, b=0.75, analyzer="english")
     documents = records(folder / "corpus.jsonl")
     index.add_many(

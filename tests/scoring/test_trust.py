@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +10,8 @@ from hypothesis import strategies as st
 import oneiros
 from bench.poisoning import ATTACKS, shares
 from oneiros.evaluation import collection
+from tests.collections_on_disk import folder_of
 
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 NOW = 1_750_000_000.0
 SUBJECTS = ("The garden gate", "Our harbour crane", "The night train", "A rented van", "The choir")
 FACTS = (
@@ -101,9 +98,7 @@ def test_who_may_add_takes_few_places() -> None:
 
 @pytest.mark.parametrize("name", ["locomo-dev"])
 def test_who_may_add_takes_few_places_of_real_memories(name: str) -> None:
-    folder = DATA / name
-    if not folder.is_dir():
-        pytest.skip(f"NO DATA: {folder} is missing; set ONEIROS_DATA to measure poisoning")
+    folder = folder_of(name)
     data = collection.read(folder)
     found = shares(data, (1.0, 0.3, 0.2), questions=20)
     print(f"\n{name}: the attacker's share of the first five by trust: {found}")  # noqa: T201

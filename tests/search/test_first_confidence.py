@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +16,10 @@ from oneiros import profiles
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.confidence import CALIBRATED, confidence_model
 from oneiros.scoring.stages import AdaptiveRetry
+from tests.collections_on_disk import folder_of
 from tests.oracles import confidence as oracle
 
 NOW = 1_750_000_000.0
-DATA = Path(os.environ.get("ONEIROS_DATA") or Path(__file__).parents[3] / "shared" / "data")
 WORDS = ("ant", "bee", "elk", "fox", "owl", "yak")
 UNKNOWN = "zebu"
 VECTORS = {
@@ -262,16 +260,14 @@ def test_records_have_the_confidence(assistant: oneiros.Engine) -> None:
 
 @pytest.mark.parametrize("vectors", ["stored", "none"])
 def test_confidence_is_reliable_on_a_collection(vectors: str) -> None:
-    name = "gitlog-dev"
-    if not (DATA / name).is_dir():
-        pytest.skip(f"NO DATA: {DATA / name} is missing; set ONEIROS_DATA to judge confidence")
+    folder = folder_of("gitlog-dev")
     from bench.recall import confidence as bench  # noqa: PLC0415 - only with the data
 
-    asked = bench.ask(DATA, name, vectors)
+    asked = bench.ask(folder.parent, folder.name, vectors)
     own = asked.own()
     error = bench.expected_error(own.confidence, own.is_relevant, own.weights)
     ahead = bench.area(own.confidence, own.is_relevant)
-    print(f"\n{name}, vectors {vectors}: ECE {error:.3f}, AUC {ahead:.3f}")  # noqa: T201
+    print(f"\n{folder.name}, vectors {vectors}: ECE {error:.3f}, AUC {ahead:.3f}")  # noqa: T201
     assert error < 0.15
     # Wrong first results are harder to tell since neighbours do not lift what stands beside a hit
     # above it: those had small leads. Fewer are wrong (docs/confidence.md).

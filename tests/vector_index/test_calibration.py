@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,10 +14,10 @@ from oneiros.vector_index import snapshot
 from oneiros.vector_index.calibration import Calibration, MeasuredDepth, needs_full_precision
 from oneiros.vector_index.hnsw_snapshot import KeptGraph
 from oneiros.vector_index.index import VectorIndex
+from tests.collections_on_disk import folder_of
 from tests.vector_index.vectors import clustered, unit
 
 WIDTH = 64
-DATA = Path(os.environ.get("ONEIROS_DATA", "../shared/data"))
 COLLECTIONS = ("npl", "arguana", "gitlog-dev", "scifact-train", "locomo-dev", "realmem-dev")
 FILE = "all-MiniLM-L6-v2.{}.f16.npy"
 
@@ -72,9 +70,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("collection", COLLECTIONS)
 def test_walks_find_what_they_should_in_texts(collection: str) -> None:
-    folder = DATA / collection
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is not here")
+    folder = folder_of(collection)
     vectors = unit(np.load(folder / FILE.format("corpus")))
     queries = unit(np.load(folder / FILE.format("queries"))[:200])
     index = made(vectors)

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from oneiros.vector_index.index import VectorIndex
+from tests.collections_on_disk import folder_of
 
-DATA = Path(os.environ.get("ONEIROS_DATA", Path(__file__).parents[2] / ".." / "shared" / "data"))
 FIGURES = {"cranfield": 0.3736, "cisi": 0.4207, "scifact-train": 0.6602}
 
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray, list[dict[int, float]]]:
     """Return vectors, query vectors, and per query row -> gain."""
-    folder = DATA / name
-    if not folder.is_dir():
-        pytest.skip(f"{folder} is missing: set ONEIROS_DATA to the folder of the collections")
+    folder = folder_of(name)
     corpus = np.load(folder / "all-MiniLM-L6-v2.corpus.f16.npy", allow_pickle=False)
     queries = np.load(folder / "all-MiniLM-L6-v2.queries.f16.npy", allow_pickle=False)
     row_of, query_of = (ids(folder, kind) for kind in ("corpus", "queries"))
