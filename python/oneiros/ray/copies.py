@@ -6,16 +6,13 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from oneiros._lazy import needed
 from oneiros.errors import StoreCorrupt, StoreIOError
 from oneiros.runtime.dataclasses import asdict, dataclass
 
 __all__ = ["ShardCopy", "download", "opened", "upload"]
-
-
-_READ_BYTES: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +83,5 @@ def download(system: Any, source: str, target: Path, copy: ShardCopy) -> None:
 
 
 def digest(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_READ_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
