@@ -256,6 +256,15 @@ TEST_CASE("LexicalIndex: words of a query weigh by their shares, known or not") 
     found.push_back(weighed.missing_count);
     return found;
   };
+  const auto missing = [&](std::string_view query, const lexical::WordShares& shares) {
+    return lexical::missing_share(
+        index.weigh(query, {}, {.rows = {}, .given = nullptr, .shares = shares}));
+  };
+  CHECK(missing("what fox cow cow", {}) == doctest::Approx(1.0 / 3.0));
+  CHECK(missing("what fox cow", {.function_words = 0.5}) == doctest::Approx(1.0 / 2.5));
+  CHECK(missing("cow", {}) == 1.0);
+  CHECK(missing("fox", {}) == 0.0);
+  CHECK(missing("", {}) == 0.0);
   using Weights = std::vector<double>;
   CHECK(weights("what fox cow cow", {}) == Weights{1.0, 1.0, 1.0});
   CHECK(weights("what fox cow cow", {.function_words = 0.5}) == Weights{0.5, 1.0, 1.0});

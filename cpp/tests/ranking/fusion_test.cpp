@@ -198,6 +198,23 @@ TEST_CASE("fusion: blend counts cosines from the baseline") {
   }
 }
 
+TEST_CASE("fusion: words have what a share of the vectors' weight leaves") {
+  Candidates candidates = three();
+  candidates.fill(0, Scores{4.0});
+  candidates.fill(1, Scores{kNan});
+  const FusionParameters most{{"weight", 0.25}};
+  const FusionParameters even{{"weight", 0.625}};
+  const Scores whole = fused("blend", most, candidates);
+  const Scores half = fused("blend", even, candidates);
+  candidates.set_vector_share(0.5);  // of 0.75
+  CHECK(fused("blend", most, candidates) == half);
+  candidates.set_vector_share(1.0);
+  CHECK(fused("blend", most, candidates) == whole);
+  candidates.set_vector_share(0.0);
+  const Scores words = fused("blend", most, candidates);
+  CHECK(words[0] == 1.0);  // the best in words
+}
+
 TEST_CASE("fusion: what a blend does not know adds nothing to it") {
   const Names names{"lexical", "vector", "temporal"};
   const Candidates candidates = candidates_of({{{1}, {4.0}}, {{1}, {0.5}}, {{2}, {1.0}}});
