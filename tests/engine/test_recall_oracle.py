@@ -170,6 +170,7 @@ class Recall(RuleBasedStateMachine):
     def go_on_with_the_other_engine_of_the_file(self) -> None:
         self.mind.flush()  # reinforcement is written behind
         self.mind, self.other = self.other or self.opened(), self.mind
+        self.mind.refresh()  # a search may miss uses that another engine wrote just before
 
     @rule(data=st.data())
     def delete_by_filter(self, data: st.DataObject) -> None:
