@@ -126,16 +126,11 @@ void SearchRun::gather(Attempt& attempt, const std::vector<RankedRows>& hits, Ou
 // docs/systems/house.md H3.
 void SearchRun::find_baseline(Attempt& attempt) {
   Candidates& candidates = *attempt.candidates;
-  const auto vector =
-      std::ranges::find(attempt.plan->channels, ChannelKind::vector, &ChannelPlan::kind);
-  if (vector == attempt.plan->channels.end()) {
+  const std::optional<std::size_t> vector = attempt.plan->place_of(ChannelKind::vector);
+  if (!vector || !candidates.is_present(*vector)) {
     return;
   }
-  const auto channel = static_cast<std::size_t>(vector - attempt.plan->channels.begin());
-  if (!candidates.is_present(channel)) {
-    return;
-  }
-  attempt.baseline = cosine_baseline(candidates.scores(channel));
+  attempt.baseline = cosine_baseline(candidates.scores(*vector));
   candidates.set_cosine_baseline(attempt.baseline);
   if (attempt.baseline > 0.0) {
     trace_.end("cosine_baseline", candidates.size(), candidates.size(), Note::baseline,
@@ -147,15 +142,12 @@ void SearchRun::find_baseline(Attempt& attempt) {
 // docs/systems/house.md H3.
 void SearchRun::find_vector_share(Attempt& attempt) {
   constexpr double kGain = 2.0;
-  const std::vector<ChannelPlan>& channels = attempt.plan->channels;
-  const auto words = std::ranges::find(channels, ChannelKind::lexical, &ChannelPlan::kind);
-  const auto vector = std::ranges::find(channels, ChannelKind::vector, &ChannelPlan::kind);
-  if (words == channels.end() || vector == channels.end() ||
-      !attempt.candidates->is_present(static_cast<std::size_t>(vector - channels.begin()))) {
+  const std::optional<std::size_t> words = attempt.plan->place_of(ChannelKind::lexical);
+  const std::optional<std::size_t> vector = attempt.plan->place_of(ChannelKind::vector);
+  if (!words || !vector || !attempt.candidates->is_present(*vector)) {
     return;
   }
-  const ChannelAnswer& answer = attempt.answers[static_cast<std::size_t>(words - channels.begin())];
-  const double missing = lexical::missing_share(answer.query);
+  const double missing = lexical::missing_share(attempt.answers[*words].query);
   attempt.vector_share = std::min(1.0, attempt.plan->spelling + kGain * missing);
   attempt.candidates->set_vector_share(attempt.vector_share);
   const std::size_t count = attempt.candidates->size();

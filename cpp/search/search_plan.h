@@ -212,6 +212,14 @@ struct SearchPlan {
   // Divides all scores by the best one (O29).
   bool is_normalised = false;
 
+  // The place of the channel of a kind; no value if the plan has none.
+  [[nodiscard]] std::optional<std::size_t> place_of(ChannelKind kind) const {
+    const auto found = std::ranges::find(channels, kind, &ChannelPlan::kind);
+    if (found == channels.end()) {
+      return std::nullopt;
+    }
+    return static_cast<std::size_t>(found - channels.begin());
+  }
   // The number of results whose links are followed.
   [[nodiscard]] std::size_t followed(std::size_t k) const {
     if (const auto* graph = std::get_if<GraphExpansion>(&expansion)) {

@@ -250,6 +250,7 @@ class SearchRun {
   void find_centre(Attempt& attempt) const;
   // Finds what cosines count from.
   void find_baseline(Attempt& attempt);
+  // Finds what vectors of spelling count of their weight, by the words that no text holds.
   void find_vector_share(Attempt& attempt);
   [[nodiscard]] std::vector<double> centre_cosines(const Attempt& attempt,
                                                    std::span<const std::uint32_t> rows) const;

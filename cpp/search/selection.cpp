@@ -432,13 +432,11 @@ void SearchRun::leave_duplicates(Attempt& attempt, const Duplicates& rule) {
 // Abstains if the best cosine is low and most words of the query occur in no candidate. Source:
 // docs/systems/house.md H7.
 void SearchRun::require_near_best(Attempt& attempt, const WeakBest& rule, Outside& outside) {
-  const std::vector<ChannelPlan>& channels = attempt.plan->channels;
-  const auto vector = std::ranges::find(channels, ChannelKind::vector, &ChannelPlan::kind);
-  if (request_.vector.empty() || request_.k == 0 || vector == channels.end()) {
+  const std::optional<std::size_t> vector = attempt.plan->place_of(ChannelKind::vector);
+  if (request_.vector.empty() || request_.k == 0 || !vector) {
     return;
   }
-  const RankedRows& hits =
-      attempt.answers[static_cast<std::size_t>(vector - channels.begin())].hits;
+  const RankedRows& hits = attempt.answers[*vector].hits;
   const double best =
       hits.empty() ? rule.cosine : above_baseline(hits.scores.front(), attempt.baseline);
   if (best >= rule.cosine) {

@@ -13,8 +13,7 @@ namespace oneiros::search {
 namespace {
 
 std::size_t lexical_channel(const SearchPlan& plan) {
-  const auto found = std::ranges::find(plan.channels, ChannelKind::lexical, &ChannelPlan::kind);
-  return static_cast<std::size_t>(found - plan.channels.begin());
+  return plan.place_of(ChannelKind::lexical).value_or(plan.channels.size());
 }
 
 }  // namespace

@@ -171,12 +171,12 @@ def test_an_evaluation_counts_them_as_an_engine_does() -> None:
         {"id": id, "text": text, "embedding": vector}
         for (id, text), vector in zip(TEXTS.items(), vectors, strict=True)
     ]
-    question = "restaurants of restorers near harbour"
+    question = "harbour boat closed"
     query = JudgedQuery(
         id="q",
         type="",
         text=question,
-        answers={"closed": 1.0},
+        answers={"painted": 1.0},
         embedding=embedder([question])[0],
         now=1e9,
         where=None,
@@ -187,5 +187,14 @@ def test_an_evaluation_counts_them_as_an_engine_does() -> None:
         task = Task(name="t", records=records, questions=[query], embedder=embedder)
         found[least] = measure(task, profile).overall.mrr
         with filled(profile) as engine:
-            place = engine.search(question, reinforce=False).ids.index("closed") + 1
+            place = engine.search(question, reinforce=False).ids.index("painted") + 1
         assert found[least] == pytest.approx(1 / place)
+    assert found[0.0] != found[1.0]
+
+
+def test_a_question_of_stop_words_alone_is_one_for_vectors() -> None:
+    scores = []
+    for profile in (SPELLED, WHOLE):
+        with filled(profile) as engine:
+            scores.append(engine.search("is it the", reinforce=False).scores)
+    assert scores[0] == scores[1] != []

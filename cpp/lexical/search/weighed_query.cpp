@@ -44,7 +44,7 @@ double possible_score(const WeighedQuery& query, const Bm25& bm25) {
 
 double missing_share(const WeighedQuery& query) {
   const double whole = whole_weight(query);
-  return whole > 0.0 ? missing_weight(query) / whole : 0.0;
+  return whole > 0.0 ? missing_weight(query) / whole : 1.0;
 }
 
 }  // namespace oneiros::lexical

@@ -61,8 +61,8 @@ struct WeighedQuery {
 // here (Robertson's idf is negative for them).
 [[nodiscard]] double possible_score(const WeighedQuery& query, const Bm25& bm25);
 
-// The share of the words' weights that words have which no document contains, 0 to 1; 0 if none
-// has any.
+// The share of the words' weights that words have which no document contains, 0 to 1; 1 if no word
+// has any weight, as where all are stop words.
 [[nodiscard]] double missing_share(const WeighedQuery& query);
 
 }  // namespace oneiros::lexical

@@ -264,7 +264,7 @@ TEST_CASE("LexicalIndex: words of a query weigh by their shares, known or not") 
   CHECK(missing("what fox cow", {.function_words = 0.5}) == doctest::Approx(1.0 / 2.5));
   CHECK(missing("cow", {}) == 1.0);
   CHECK(missing("fox", {}) == 0.0);
-  CHECK(missing("", {}) == 0.0);
+  CHECK(missing("", {}) == 1.0);
   using Weights = std::vector<double>;
   CHECK(weights("what fox cow cow", {}) == Weights{1.0, 1.0, 1.0});
   CHECK(weights("what fox cow cow", {.function_words = 0.5}) == Weights{0.5, 1.0, 1.0});

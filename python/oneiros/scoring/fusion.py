@@ -290,8 +290,8 @@ class Blend(_Fusion):
     ``relevance = weight * bm25 / scale + (1 - weight) * max(cosine, 0)``. If a channel is missing,
     the other has the whole weight. With ``baseline``, a cosine is taken as the share of the way from
     the baseline to 1. With ``spelling``, vectors of an embedder that knows words by their spelling
-    alone have a part of ``1 - weight``, and BM25 the rest. With ``pairs``, a text that has words of the query near each
-    other gains in BM25.
+    alone have a part of ``1 - weight``, and BM25 the rest. With ``pairs``, a text that has words of
+    the query near each other gains in BM25.
 
     Source: docs/systems/house.md H2, H3, H14.
     """
@@ -320,7 +320,8 @@ class Blend(_Fusion):
     """Least share, 0 to 1, of the vectors' weight that counts where the embedder knows words by
     their spelling alone, as the one in the box does. Of words that texts hold, such vectors say
     little beside BM25. The share is ``min(1, spelling + 2 u)``, with u the share of the query's
-    weight (idf) in words that no text has. None or 1: the whole weight always."""
+    weight (idf) in words that no text has, 1 if no word has any. None or 1: the whole weight
+    always."""
 
     pairs: float | None = None
     """Gain of a text in BM25 for each pair of words that stand near each other in it and in the
