@@ -7,6 +7,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Collection
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 import oneiros
+from oneiros.dream import history, undo_log
 from oneiros.model.fields import ENUMS
 from oneiros.scoring.phases import PHASES
 from oneiros.scoring.safety_limits import SafetyRails
@@ -78,6 +80,13 @@ class Life(RuleBasedStateMachine):
         # What searches leave is written when a rule says so, and never by the clock.
         self.patience = mock.patch.object(reinforce, "FLUSH_SECONDS", 3_600.0)
         self.patience.start()
+        # A check reads every cycle, and each step checks: of equal records once.
+        self.once = [
+            mock.patch.object(module, name, lru_cache(256)(getattr(module, name)))
+            for module, name in ((history, "_read"), (undo_log, "decoded"))
+        ]
+        for patch in self.once:
+            patch.start()
         self.folder = tempfile.TemporaryDirectory(prefix="oneiros-dreams-", dir=IN_MEMORY)
         self.now, self.count, self.places = NOW, 0, 0
         self.minds: list[oneiros.Engine] = []
@@ -110,7 +119,8 @@ class Life(RuleBasedStateMachine):
     def teardown(self) -> None:
         for mind in self.minds:
             mind.close()
-        self.patience.stop()
+        for patch in (self.patience, *self.once):
+            patch.stop()
         self.folder.cleanup()
 
     def mind(self, which: int) -> oneiros.Engine:

@@ -49,17 +49,15 @@ def state(mind: oneiros.Engine) -> dict[str, dict[str, object]]:
     read_model = mind._scope.services.read_model
     lifecycle, sets = read_model.lifecycle, read_model.row_sets.states()
     kinds = lifecycle.kinds
+    names = [name for name in lifecycle.names if not name.endswith("_code")]
+    columns = [lifecycle.column(name).tolist() for name in names]
     found = {}
     for row, id in enumerate(lifecycle.ids):
         if id:
-            columns = {
-                name: lifecycle.column(name)[row].item()
-                for name in lifecycle.names
-                if not name.endswith("_code")
-            }
-            columns["kind"] = kinds[columns["kind"]]
+            held = {name: values[row] for name, values in zip(names, columns, strict=True)}
+            held["kind"] = kinds[held["kind"]]
             found[id] = {
-                n: None if isinstance(v, float) and isnan(v) else v for n, v in columns.items()
+                n: None if isinstance(v, float) and isnan(v) else v for n, v in held.items()
             } | {f"in {name}": row in rows for name, rows in sets.items()}
     return found
 

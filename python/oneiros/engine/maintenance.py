@@ -124,8 +124,12 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
     """Return the problems of the store, and mend what can be; see :meth:`oneiros.Engine.check`."""
     require_flag("deep", deep)
     services = scope.services
-    problems = _check_indexes(scope)
-    found = services.store.deep_check() if deep else services.store.quick_check()
+    found = services.store.quick_check()
+    problems = _mend_indexes(scope, found)
+    if deep:
+        found = services.store.deep_check()
+    elif problems:  # what was mended is none any longer
+        found = services.store.quick_check()
     problems += [problem for problem in found if problem not in problems]
     known = set(problems)
     found = services.sync.writer.run(partial(_check_read_model, scope, deep=deep))
@@ -139,11 +143,11 @@ def check(scope: Scope, *, deep: bool) -> list[str]:
         return problems + problems_of_cycles(reading)
 
 
-def _check_indexes(scope: Scope) -> list[str]:
+def _mend_indexes(scope: Scope, found: list[str]) -> list[str]:
+    """Mend indexes that differ from their tables; return the problems of indexes."""
     sync = scope.services.sync
     if sync.store.is_read_only:
         return []
-    found = sync.store.quick_check()
     if not all(problem.startswith(_INDEX_PROBLEM) for problem in found):
         return []  # pages are damaged: a write could do more harm
     return sync.writer.run(partial(mend_indexes, sync.store))
