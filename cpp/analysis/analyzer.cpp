@@ -10,6 +10,7 @@
 #include <cassert>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <shared_mutex>
 #include <stdexcept>
@@ -21,6 +22,7 @@
 #include "analysis/character_class.h"
 #include "analysis/new_surfaces.h"
 #include "analysis/prefix.h"
+#include "analysis/slips.h"
 #include "analysis/surface_index.h"
 #include "analysis/utf8.h"
 #include "analysis/vocabulary.h"
@@ -157,6 +159,55 @@ struct Analyzer::State {
     }
   }
 
+  // The terms of words that are no literals, kUnknown and kStopWord among them; nothing is learnt.
+  std::vector<TermId> terms_of(const std::vector<std::string>& words) const {
+    std::vector<TermId> terms(words.size());
+    std::vector<std::string> unknown;
+    {
+      const std::shared_lock lock(mutex);
+      vocabulary.of_surfaces([&words](std::size_t i) { return std::string_view(words[i]); }, terms);
+    }
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (terms[i] == Vocabulary::kUnknown) {
+        unknown.push_back(words[i]);
+      }
+    }
+    std::vector<std::string> spellings = stems_of(unknown, options.stem);
+    fold_in_full(spellings, options.folding);
+    auto next = spellings.begin();
+    const std::shared_lock lock(mutex);
+    for (TermId& term : terms) {
+      if (term == Vocabulary::kUnknown) {
+        term = vocabulary.of_term(*next++);
+      }
+    }
+    return terms;
+  }
+
+  // The terms of the words, distinct, each with the first of its words, in byte order.
+  std::vector<NearTerm> distinct(std::span<std::string> words,
+                                 std::span<const TermId> terms) const {
+    std::vector<std::pair<std::string_view, NearTerm>> found;
+    const std::shared_lock lock(mutex);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      if (terms[i] == Vocabulary::kUnknown || terms[i] == Vocabulary::kStopWord) {
+        continue;
+      }
+      const std::string_view spelling = vocabulary.term(terms[i]);
+      if (!function_terms.contains(spelling)) {
+        found.emplace_back(spelling, NearTerm{terms[i], std::move(words[i])});
+      }
+    }
+    std::ranges::stable_sort(found, {}, [](const auto& one) { return one.first; });
+    std::vector<NearTerm> near;
+    for (auto& [spelling, one] : found) {
+      if (near.empty() || near.back().term != one.term) {
+        near.push_back(std::move(one));
+      }
+    }
+    return near;
+  }
+
   // True if every surface of the vocabulary is in `surfaces`. REQUIRES: surfaces_mutex is held.
   bool has_all_surfaces() const {
     const std::shared_lock lock(mutex);
@@ -263,6 +314,49 @@ AnalyzedWords Analyzer::analyze_words(std::string_view utf8) const {
   }
   state_->mark(words);
   return words;
+}
+
+std::vector<SlippedWord> Analyzer::slipped_words(std::string_view utf8,
+                                                 std::span<const TermId> missing) const {
+  std::vector<SlippedWord> slipped;
+  std::vector<std::string> others;  // of all of them, so that they are stemmed in one call
+  std::vector<std::size_t> ends;    // of those of each word
+  {
+    BrokenText text(utf8, state_->options, Breaking::kQuery);
+    UnknownPlaces places;
+    const std::vector<std::string> unknown = state_->find(text, &places);
+    const std::shared_lock lock(state_->mutex);
+    for (std::size_t i = 0; i < text.terms().size() && slipped.size() < kMostSlippedWords; ++i) {
+      const TermId term = text.terms()[i];
+      const bool is_missing =
+          term == kUnknownTerm || std::ranges::find(missing, term) != missing.end();
+      if (!is_missing || text.list().tokens()[i].is_literal) {
+        continue;
+      }
+      std::string word(text.list().surface(i));
+      std::string spelling = term == kUnknownTerm ? unknown[places.at(word)]
+                                                  : std::string(state_->vocabulary.term(term));
+      if (state_->function_terms.contains(spelling) ||
+          std::ranges::find(slipped, spelling, &SlippedWord::spelling) != slipped.end()) {
+        continue;
+      }
+      if (std::vector<std::string> made = one_slip_away(word); !made.empty()) {
+        slipped.push_back({std::move(word), term, std::move(spelling), {}});
+        std::ranges::move(made, std::back_inserter(others));
+        ends.push_back(others.size());
+      }
+    }
+  }
+  const std::vector<TermId> terms = state_->terms_of(others);
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < slipped.size(); ++i) {
+    const std::size_t count = ends[i] - begin;
+    slipped[i].near = state_->distinct(std::span(others).subspan(begin, count),
+                                       std::span(terms).subspan(begin, count));
+    begin = ends[i];
+  }
+  std::erase_if(slipped, [](const SlippedWord& word) { return word.near.empty(); });
+  return slipped;
 }
 
 AnalyzedPrefix Analyzer::analyze_prefix(std::string_view utf8) const {

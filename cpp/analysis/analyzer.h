@@ -79,6 +79,20 @@ struct AnalyzedWords {
   std::vector<std::string> unknown;         // terms that no indexed text contains, distinct, as met
 };
 
+// A term that the vocabulary has, and the word one slip away from another that it is the term of.
+struct NearTerm {
+  TermId term;
+  std::string word;
+};
+
+// A word of a query, and the terms that it may have been meant for.
+struct SlippedWord {
+  std::string word;            // as in the query, folded
+  TermId term;                 // or kUnknownTerm
+  std::string spelling;        // of its term
+  std::vector<NearTerm> near;  // distinct, in byte order of their spelling; never empty
+};
+
 // A query text split into complete words and a prefix.
 struct AnalyzedPrefix {
   AnalyzedWords words;     // complete words before the prefix
@@ -113,6 +127,15 @@ class Analyzer {
 
   // The same with positions, for phrases; includes unknown words.
   AnalyzedWords analyze_words(std::string_view utf8) const;
+
+  // Of the words of a query that are unknown or whose term is one of `missing`, in text order:
+  // those of which one slip of the hand makes others that the vocabulary has the terms of
+  // (slips.h). Only words of letters, and neither identifiers nor function words nor stop words; at
+  // most kMostSlippedWords are looked at. Whether a term is near does not depend on other terms.
+  // Cost: some 450 stems for a word of nine letters.
+  static constexpr std::size_t kMostSlippedWords = 8;
+  std::vector<SlippedWord> slipped_words(std::string_view utf8,
+                                         std::span<const TermId> missing) const;
 
   // Analyses a text whose last word is a prefix.
   AnalyzedPrefix analyze_prefix(std::string_view utf8) const;

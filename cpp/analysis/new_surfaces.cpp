@@ -9,6 +9,35 @@
 
 namespace oneiros {
 
+std::vector<std::string> stems_of(const std::vector<std::string>& words, const Stem& stem) {
+  if (!stem || words.empty()) {
+    return words;
+  }
+  std::vector<std::string> stems = stem(words);
+  if (stems.size() != words.size()) {
+    throw std::invalid_argument("stem: must return one stem for each word, got " +
+                                std::to_string(stems.size()) + " for " +
+                                std::to_string(words.size()));
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (stems[i].empty()) {
+      stems[i] = words[i];
+    }
+  }
+  return stems;
+}
+
+void fold_in_full(std::vector<std::string>& terms, Folding of_surfaces) {
+  if (of_surfaces == Folding::kFull) {
+    return;
+  }
+  FoldedText folded;
+  for (std::string& term : terms) {
+    folded.assign(term);
+    term = folded.slice(0, folded.size());
+  }
+}
+
 NewSurfaces::NewSurfaces(const TokenList& list, std::span<const TermId> terms) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i] != Vocabulary::kUnknown) {
@@ -23,46 +52,25 @@ NewSurfaces::NewSurfaces(const TokenList& list, std::span<const TermId> terms) {
 }
 
 std::vector<std::string> NewSurfaces::spellings(const AnalyzerOptions& options) const {
-  std::vector<std::string> spellings = stems(options.stem);
-  if (options.folding != Folding::kFull) {
-    FoldedText folded;
-    for (std::string& spelling : spellings) {
-      folded.assign(spelling);
-      spelling = folded.slice(0, folded.size());
-    }
-  }
-  return spellings;
-}
-
-std::vector<std::string> NewSurfaces::stems(const Stem& stem) const {
   std::vector<std::string> words;
   std::vector<std::string> spellings;
   spellings.reserve(size());
   for (std::size_t i = 0; i < size(); ++i) {
     spellings.emplace_back(surface(i));
-    if (stem && !is_literal_[i]) {
+    if (!is_literal_[i]) {
       words.emplace_back(surface(i));
     }
   }
-  if (words.empty()) {
-    return spellings;
-  }
-  std::vector<std::string> stems = stem(words);
-  if (stems.size() != words.size()) {
-    throw std::invalid_argument("stem: must return one stem for each word, got " +
-                                std::to_string(stems.size()) + " for " +
-                                std::to_string(words.size()));
-  }
-  auto next = stems.begin();
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (is_literal_[i]) {
-      continue;
+  if (options.stem) {
+    std::vector<std::string> stems = stems_of(words, options.stem);
+    auto next = stems.begin();
+    for (std::size_t i = 0; i < size(); ++i) {
+      if (!is_literal_[i]) {
+        spellings[i] = std::move(*next++);
+      }
     }
-    if (!next->empty()) {
-      spellings[i] = std::move(*next);
-    }
-    ++next;
   }
+  fold_in_full(spellings, options.folding);
   return spellings;
 }
 

@@ -14,6 +14,13 @@
 
 namespace oneiros {
 
+// The stem of each word; the word itself where there is no stemmer or its stem is empty. All are
+// requested in one call. Throws std::invalid_argument if the stemmer returns a different number.
+std::vector<std::string> stems_of(const std::vector<std::string>& words, const Stem& stem);
+
+// Folds terms in full, if the analyzer's surfaces are not.
+void fold_in_full(std::vector<std::string>& terms, Folding of_surfaces);
+
 // Distinct, in order of appearance. Refers to `list`, which must outlive it.
 class NewSurfaces {
  public:
@@ -27,8 +34,7 @@ class NewSurfaces {
   }
 
   // The term of each surface, folded in full: the surface itself if it is literal, if there is no
-  // stemmer or if the stem is empty; otherwise its stem. All stems are requested in one call.
-  // Throws std::invalid_argument if the stemmer returns a different number of stems.
+  // stemmer or if the stem is empty; otherwise its stem. Throws as stems_of().
   std::vector<std::string> spellings(const AnalyzerOptions& options) const;
 
   // Sets the missing terms: numbers[i] is the term of surface(i). REQUIRES: one number per surface,
@@ -36,8 +42,6 @@ class NewSurfaces {
   void fill_in(std::span<const TermId> numbers, std::span<TermId> terms) const;
 
  private:
-  std::vector<std::string> stems(const Stem& stem) const;
-
   struct Gap {
     std::size_t token;
     std::uint32_t surface;

@@ -43,12 +43,12 @@ using search::SearchRun;
 
 using GivenChannel = std::tuple<std::string, std::size_t, std::size_t, bool, std::optional<double>,
                                 std::optional<std::pair<double, double>>,
-                                std::optional<std::pair<double, std::uint32_t>>>;
+                                std::optional<std::tuple<double, std::uint32_t, double>>>;
 using GivenScoring = std::tuple<std::shared_ptr<Plan>, bool>;
 using GivenSurfacing = std::tuple<double, double, double, std::size_t>;
 
 // A channel from (name, depth, per_result, reaches_k, minimum, (share, floor), (function words,
-// whole length)). Throws ValueError for another name.
+// whole length, typos)). Throws ValueError for another name.
 search::ChannelPlan channel_of(const GivenChannel& given) {
   const auto& [name, depth, per_result, reaches_k, minimum, words, shares] = given;
   search::ChannelPlan channel;
@@ -69,7 +69,9 @@ search::ChannelPlan channel_of(const GivenChannel& given) {
     channel.words = {words->first, words->second};
   }
   if (shares) {
-    channel.shares = {.function_words = shares->first, .whole_length = shares->second};
+    const auto& [function_words, whole_length, typos] = *shares;
+    channel.shares = {
+        .function_words = function_words, .whole_length = whole_length, .typos = typos};
   }
   return channel;
 }

@@ -121,12 +121,13 @@ WeighedQuery weigh(const LexicalIndex& index, const py::object& query, const std
 
 QueryStatistics statistics_of(const LexicalIndex& index, const py::object& query,
                               const std::string& syntax, std::size_t minimum_should_match,
-                              const GivenBits& rows, const QueryStatistics* known) {
+                              const GivenBits& rows, const QueryStatistics* known, bool typos) {
   const QueryReading reading = reading_of(syntax, minimum_should_match);
   const std::string_view utf8 = utf8_of(query, "query");
   const AllowedRows counted = read_allowed(rows);
   const LongCall call;
-  return index.statistics(utf8, reading, {.rows = counted, .given = known});
+  return index.statistics(
+      utf8, reading, {.rows = counted, .given = known, .shares = {.typos = typos ? 1.0 : 0.0}});
 }
 
 py::array_t<double> score_rows(const LexicalIndex& index, const WeighedQuery& query,
@@ -190,9 +191,10 @@ void define_searches(LexicalIndexClass& index) {
            "Weigh the query with the current statistics or the given ones.")
       .def("statistics", &statistics_of, py::kw_only(), py::arg("query"),
            py::arg("syntax") = "plain", py::arg("minimum_should_match") = 0,
-           py::arg("rows") = py::none(), py::arg("known") = nullptr,
+           py::arg("rows") = py::none(), py::arg("known") = nullptr, py::arg("typos") = false,
            "The statistics of the texts of some rows, as packed bits, or of all, that weigh the "
-           "query. Prefixes also find the terms that `known` lists.")
+           "query. Prefixes also find the terms that `known` lists. typos: with the words one slip "
+           "away from those that none of the texts has.")
       .def("score_rows", &score_rows, py::kw_only(), py::arg("query"), py::arg("rows"),
            "The score of each row for a weighted query, with the bits a search gives; 0 for no "
            "match.");

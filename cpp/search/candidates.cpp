@@ -141,14 +141,14 @@ void SearchRun::find_baseline(Attempt& attempt) {
 // Vectors of spelling say something new of words that no text holds, and little of others. Source:
 // docs/systems/house.md H3.
 void SearchRun::find_vector_share(Attempt& attempt) {
-  constexpr double kGain = 2.0;
   const std::optional<std::size_t> words = attempt.plan->place_of(ChannelKind::lexical);
   const std::optional<std::size_t> vector = attempt.plan->place_of(ChannelKind::vector);
   if (!words || !vector || !attempt.candidates->is_present(*vector)) {
     return;
   }
   const double missing = lexical::missing_share(attempt.answers[*words].query);
-  attempt.vector_share = std::min(1.0, attempt.plan->spelling + kGain * missing);
+  const double least = attempt.plan->spelling;
+  attempt.vector_share = least + (1.0 - least) * missing * missing;
   attempt.candidates->set_vector_share(attempt.vector_share);
   const std::size_t count = attempt.candidates->size();
   trace_.end("spelling", count, count, Note::spelling, attempt.vector_share);

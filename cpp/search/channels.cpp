@@ -147,6 +147,10 @@ void SearchRun::ask(Attempt& attempt) {
     if (channel.kind == ChannelKind::vector) {
       stage.duration_ms += request_.walk_ms;
     }
+    for (const lexical::Typo& typo : answer.query.typos) {
+      stage.note = Note::respelled;
+      stage.text.append(typo.word).append(" ").append(typo.read_as).append("\n");
+    }
     attempt.answers.push_back(std::move(answer));
   }
 }

@@ -42,7 +42,7 @@ struct ChannelPlan {
   std::optional<double> minimum = {};
   // Lexical channel only; without it hits keep their raw BM25 scores.
   std::optional<WordRelevance> words = {};
-  // Lexical channel only: what the words of a query weigh (H17, H18).
+  // Lexical channel only: what the words of a query weigh (H17, H18, H20).
   lexical::WordShares shares = {};
 
   // The number of hits to retrieve for k results, at most 100,000 when it is a multiple of k.

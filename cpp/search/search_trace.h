@@ -38,6 +38,7 @@ enum class Note : std::uint8_t {
   newer_first,  // first: results raised above an older one
   baseline,     // first: the cosine that others count from
   spelling,     // first: the share of their weight that vectors of spelling have
+  respelled,    // text: lines of a word that no text has, a space and the word searched instead
 };
 
 // One stage: how many rows entered and left it, and the time since the previous stage ended.

@@ -198,6 +198,12 @@ TESTS = {
         "engine/test_word_shares.py::test_relevance_is_the_oracles",
         "engine/test_word_shares.py::test_a_word_late_in_a_long_query_counts_for_less",
     ),
+    "H20": (
+        "engine/test_typos.py::test_relevance_is_the_oracles",
+        "engine/test_typos.py::test_a_scope_has_the_scores_of_a_store_of_its_own",
+        "engine/test_typos.py::test_the_stems_are_the_oracles",
+        "ray/test_rounds.py::test_words_one_slip_away_are_those_of_all_shards",
+    ),
     "H19": (
         "engine/test_question_feedback.py::test_results_are_those_of_the_page",
         "engine/test_question_feedback.py::test_words_stand_in_where_there_is_no_vector",

@@ -1,11 +1,11 @@
-"""The house profile, one memory at a time: docs/systems/house.md H3 to H6, H9, H13, H14."""
+"""The house profile, one memory at a time: docs/systems/house.md H3 to H6, H9, H13, H14, H17, H18, H20."""
 
 from __future__ import annotations
 
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tests.oracles.ieee import has_nan, not_negative
 from tests.oracles.records import DAY, Record, time_of, value
@@ -71,7 +71,7 @@ def words_weight(weight: float, least: float, missing: float) -> float:
         least: share of their weight that the vectors have where texts hold every word.
         missing: share of the question's weight in words that no text has.
     """
-    return 1 - (1 - weight) * min(1, least + 2 * missing)
+    return 1 - (1 - weight) * (least + (1 - least) * missing**2)
 
 
 def spread_neighbours(
@@ -255,6 +255,53 @@ def word_shares(
         by_place = min(1.0, math.sqrt(whole / place))
         shares.setdefault(word, by_place * (share if word in light else 1.0))
     return shares
+
+
+TYPOS = 0.8
+"""The share of its weight that a word has in place of a misspelt one. H20."""
+
+
+def one_slip_away(word: str, letters: str = "abcdefghijklmnopqrstuvwxyz") -> set[str]:
+    """Return the words that one slip makes of a word; the first letter stays. H20."""
+    if len(word) < 4 or len(word) > 32 or not word.isalpha():
+        return set()
+    cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
+    swapped = {start + end[1] + end[0] + end[2:] for start, end in cuts if len(end) > 1}
+    left_out = {start + end[1:] for start, end in cuts if end}
+    replaced = {start + letter + end[1:] for start, end in cuts if end for letter in letters}
+    put_in = {start + letter + end for start, end in cuts for letter in letters}
+    return (swapped | left_out | replaced | put_in) - {word}
+
+
+def respelled(
+    words: Sequence[str],
+    held: Mapping[str, int],
+    stem: Callable[[str], str] = str,
+    function_words: Iterable[str] = (),
+) -> dict[str, str]:
+    """Return the terms searched in place of words of a query that no text has. H20.
+
+    Args:
+        words: of the query, in order.
+        held: the number of texts that have each term.
+        stem: the term of a word.
+        function_words: words that are neither replaced nor taken.
+    """
+    light = set(map(stem, function_words))
+    asked = set(map(stem, words))
+    found: dict[str, str] = {}
+    looked_at: set[str] = set()
+    for word in words:
+        own = stem(word)
+        edits = one_slip_away(word)
+        if held.get(own) or own in light | looked_at or not edits or len(looked_at) == 8:
+            continue
+        looked_at.add(own)
+        near = {stem(edit) for edit in edits} - light
+        best = max(sorted(near), key=lambda term: held.get(term, 0))
+        if held.get(best) and best not in asked:
+            found[own] = best
+    return found
 
 
 def pair_weights(words: Sequence[str], idf: Mapping[str, float]) -> dict[frozenset[str], float]:

@@ -142,6 +142,7 @@ CHANNELS = st.tuples(
         half_length=st.none() | st.floats(0, 1e6, exclude_min=True),
         function_words=st.none() | st.floats(0.001, 1),
         whole_query=st.none() | st.integers(1, 1_000_000),
+        typos=st.none() | SHARE,
         title_weight=st.none() | st.integers(1, 32).map(lambda quarters: quarters / 4),
         title_length=st.sampled_from([None, 0.0, 1.0]),
     )

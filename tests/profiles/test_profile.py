@@ -339,6 +339,7 @@ def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> Non
         ("channels", (LexicalChannel(half_length=12.5),), "half_length = 12.5"),
         ("channels", (LexicalChannel(function_words=0.25),), "function_words = 0.25"),
         ("channels", (LexicalChannel(whole_query=12),), "whole_query = 12"),
+        ("channels", (LexicalChannel(typos=0.5),), "typos = 0.5"),
         ("channels", (LexicalChannel(title_weight=2.5),), "title_weight = 2.5"),
         ("channels", (LexicalChannel(title_length=0),), "title_length = 0.0"),
         ("fusion", Blend(scale="coverage"), 'scale = "coverage"'),
@@ -363,6 +364,7 @@ def test_numbers_of_words_and_sessions_survive_toml_and_change_the_hash() -> Non
 def test_what_says_the_default_is_the_default() -> None:
     assert Blend(scale="best") == Blend()
     assert LexicalChannel(function_words=1) == LexicalChannel()
+    assert LexicalChannel(typos=0) == LexicalChannel()
     assert LexicalChannel(title_weight=2, title_length=1) == LexicalChannel()
     assert Neighbours(above_session=False, from_better=False) == Neighbours()
     assert (
@@ -401,6 +403,8 @@ def test_what_says_the_default_is_the_default() -> None:
         (lambda: LexicalChannel(title_length=-1), ValueError, "title_length: must be .* got -1"),
         (lambda: LexicalChannel(title_length=0.3), ValueError, "title_length: .* got 0.3 for 2.0"),
         (lambda: LexicalChannel(title_length="a"), TypeError, "title_length: expected a number"),
+        (lambda: LexicalChannel(typos=1.5), ValueError, "typos: must be .* got 1.5"),
+        (lambda: LexicalChannel(typos="a"), TypeError, "typos: expected a number"),
         (lambda: LexicalChannel(whole_query=0), ValueError, "whole_query: must be .* got 0"),
         (lambda: LexicalChannel(whole_query=2.5), TypeError, "whole_query: expected an int"),
         (lambda: Blend(scale="max"), ValueError, "scale: must be one of best, coverage, got 'max'"),

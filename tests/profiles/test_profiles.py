@@ -340,13 +340,14 @@ def test_the_presets_of_ciar(
 def test_the_house_profile_reads_like_its_page() -> None:
     profile = profiles.get("oneiros")
     lexical, vector, temporal = profile.channels
-    assert lexical == LexicalChannel(  # H1, H5, H17, H18
+    assert lexical == LexicalChannel(  # H1, H5, H17, H18, H20
         depth=100,
         k1=1.2,
         b=1,
         half_length=65,
         function_words=0.3,
         whole_query=30,
+        typos=0.8,
         title_weight=3,
         title_length=0,
     )

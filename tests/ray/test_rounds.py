@@ -532,6 +532,33 @@ def test_a_prefix_finds_the_words_of_all_shards(profile: str, count: int, tmp_pa
     assert plain_values(found) == plain_values(expected)
 
 
+@pytest.mark.parametrize("embedder", [None, "hashing"])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_words_one_slip_away_are_those_of_all_shards(
+    count: int, embedder: str | None, tmp_path: Path
+) -> None:
+    """One shard has the word itself, another the word nearest to it, a scope neither."""
+    texts = ("green tea", "gren hills", "grey tea", "the greens", "a kitten", "kitchen tea", "milk")
+    records = [
+        {"id": f"r{number}", "text": text, "project": "home" if number % 2 else "away"}
+        for number, text in enumerate(texts * 3)
+    ]
+    given: dict[str, Any] = {"embedder": embedder, "clock": clock}
+    whole, _ = engines_of(records, 1, **given)
+    shard_of = {record["id"]: number % 7 % count for number, record in enumerate(records)}
+    loosen(whole, shard_of)
+    shards = LocalShards(split(whole, shard_of, tmp_path, **given), Client.of(given))
+    options: dict[str, Any] = {"reinforce": False, "explain": True}
+    respelled = 0
+    for query in ("grenn tea", "gren", "kitcen", "kitchne mikl", "tea", "xyzzy grean", "hilsl"):
+        for bounds in ({}, {"project": "home"}, {"project": "away"}):
+            found = shards.search(query, bounds=bounds, **options)
+            expected = whole.scope(**bounds).search(query, **options)
+            assert plain_values(found) == plain_values(expected), (query, bounds)
+            respelled += any("searched as" in stage.note for stage in expected.trace.stages)
+    assert respelled >= 10
+
+
 def test_the_most_accessed_memories_are_those_that_a_prefix_permits() -> None:
     """The shard of the most accessed ones has no word that begins so."""
     texts = ["she swims", "swimming", "he swims", "zebra", "zebrafish", "tea", "milk", "honey"]

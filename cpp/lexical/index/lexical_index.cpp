@@ -139,7 +139,44 @@ bool is_plain(const lexical::AnalyzedClauses& analyzed) {
   });
 }
 
+lexical::WeighedQuery& query_of(lexical::WeighedQuery& query) { return query; }
+lexical::WeighedQuery& query_of(lexical::Found& found) { return found.query; }
+
+// The terms of a query that no counted document has.
+std::vector<TermId> missing_terms(std::span<const lexical::QueryTerm> terms,
+                                  const lexical::WeighedQuery& weighed) {
+  std::vector<TermId> missing;
+  for (const lexical::QueryTerm& one : terms) {
+    if (std::ranges::find(weighed.terms, one.term, &lexical::WeightedTerm::term) ==
+        weighed.terms.end()) {
+      missing.push_back(one.term);
+    }
+  }
+  return missing;
+}
+
+// The terms near any of the words, distinct.
+std::vector<TermId> all_near(std::span<const SlippedWord> words) {
+  std::vector<TermId> terms;
+  for (const SlippedWord& word : words) {
+    for (const NearTerm& near : word.near) {
+      terms.push_back(near.term);
+    }
+  }
+  std::ranges::sort(terms);
+  terms.erase(std::ranges::unique(terms).begin(), terms.end());
+  return terms;
+}
+
 }  // namespace
+
+// A query's terms with those of words one slip away.
+struct LexicalIndex::Respelled {
+  std::vector<lexical::QueryTerm> terms;
+  std::unordered_map<TermId, std::uint64_t> df;  // of the new ones
+  std::vector<lexical::Typo> typos;
+  double found_count = 0.0;  // of the missing words, by the shares of the new ones
+};
 
 LexicalIndex::LexicalIndex(std::shared_ptr<Analyzer> analyzer, const lexical::Bm25& bm25,
                            const lexical::SegmentLimits& limits)
@@ -289,15 +326,17 @@ LexicalIndex::AnalyzedTerms LexicalIndex::analyze_terms(std::string_view query,
   const AnalyzedWords words = analyzer_->analyze_words(query);
   std::vector<TermId> terms;
   std::unordered_map<TermId, double> share_of;
-  std::vector<bool> is_met(words.unknown.size());
   AnalyzedTerms found;
+  for (const std::string& term : words.unknown) {
+    found.unknown.push_back({.term = term, .count = 0, .share = 0.0});
+  }
   for (const WordOccurrence& word : words.occurrences) {
     const double share = shares.of(word);
     if (word.term != kUnknownTerm) {
       terms.push_back(word.term);
       share_of.try_emplace(word.term, share);
-    } else if (!is_met[word.unknown]) {
-      is_met[word.unknown] = true;
+    } else if (UnknownWord& unknown = found.unknown[word.unknown]; ++unknown.count == 1) {
+      unknown.share = share;
       found.unknown_count += share;
     }
   }
@@ -348,30 +387,137 @@ lexical::TermStatistics LexicalIndex::translate(const QueryStatistics& given,
   return translated;
 }
 
+std::vector<std::uint64_t> LexicalIndex::holders(std::span<const TermId> terms,
+                                                 const lexical::StatisticsSource& source,
+                                                 const QueryStatistics* given) const {
+  std::vector<std::uint64_t> df(terms.size());
+  if (given != nullptr) {
+    std::ranges::transform(terms, df.begin(), [&](TermId term) {
+      const auto found = given->df.find(analyzer_->term(term));
+      return found == given->df.end() ? 0 : found->second;
+    });
+    return df;
+  }
+  const lexical::TermStatistics counted =
+      index_.statistics(lexical::count_query_terms(terms), source);
+  std::ranges::transform(terms, df.begin(), [&](TermId term) { return counted.df.at(term); });
+  return df;
+}
+
+// Terms that only other indexes have weigh as theirs do, and may be near a missing word.
+void LexicalIndex::learn_unknown(
+    const std::map<std::string, std::uint64_t, std::less<>>& df) const {
+  std::vector<std::string> unknown;
+  for (const auto& [term, count] : df) {
+    if (count != 0 && analyzer_->find_term(term) == kUnknownTerm) {
+      unknown.push_back(term);
+    }
+  }
+  if (!unknown.empty()) {
+    analyzer_->learn_terms(unknown);
+  }
+}
+
+// Of the words near a missing one, the one in most documents is taken, the first of equal ones in
+// byte order. Nothing is taken for a word whose nearest is in the query anyway. Source:
+// docs/systems/house.md H20.
+std::optional<LexicalIndex::Respelled> LexicalIndex::respelled(
+    std::string_view query, const AnalyzedTerms& words, const lexical::WeighedQuery& weighed,
+    const lexical::StatisticsSource& source, const QueryWeighing& by) const {
+  std::vector<SlippedWord> slipped =
+      analyzer_->slipped_words(query, missing_terms(words.terms, weighed));
+  if (slipped.empty()) {
+    return std::nullopt;
+  }
+  const std::vector<TermId> near = all_near(slipped);
+  const std::vector<std::uint64_t> df = holders(near, source, by.given);
+  const auto df_of = [&](const NearTerm& one) {
+    return df[static_cast<std::size_t>(std::ranges::lower_bound(near, one.term) - near.begin())];
+  };
+  Respelled found{.terms = words.terms, .df = {}, .typos = {}};
+  for (SlippedWord& word : slipped) {
+    const auto best = std::ranges::max_element(word.near, {}, df_of);
+    if (df_of(*best) == 0 ||
+        std::ranges::find(weighed.terms, best->term, &lexical::WeightedTerm::term) !=
+            weighed.terms.end()) {
+      continue;
+    }
+    std::uint32_t count = 0;
+    double share = 0.0;
+    if (word.term == kUnknownTerm) {
+      const auto own = std::ranges::find(words.unknown, word.spelling, &UnknownWord::term);
+      if (own == words.unknown.end()) {
+        continue;  // another thread has learnt the word since
+      }
+      count = own->count;
+      share = own->share;
+    } else {
+      const auto own = std::ranges::find(words.terms, word.term, &lexical::QueryTerm::term);
+      if (own == words.terms.end()) {
+        continue;  // the same
+      }
+      count = own->count;
+      share = own->share;
+    }
+    share = by.shares.of_typo(share);
+    if (found.df.try_emplace(best->term, df_of(*best)).second) {
+      found.terms.push_back({.term = best->term, .count = count, .share = share});
+    } else {
+      std::ranges::find(found.terms, best->term, &lexical::QueryTerm::term)->count += count;
+    }
+    found.found_count += share;
+    found.typos.push_back({.word = std::move(word.word),
+                           .read_as = best->word,
+                           .spelling = std::move(word.spelling),
+                           .missing = word.term,
+                           .term = best->term});
+  }
+  if (found.typos.empty()) {
+    return std::nullopt;
+  }
+  return found;
+}
+
 template <typename Use>
 auto LexicalIndex::weighed_by(std::string_view query, const QueryReading& reading,
                               const QueryWeighing& by, const Use& use) const {
+  if (by.given != nullptr) {
+    learn_unknown(by.given->df);
+  }
   const AnalyzedAsRead analyzed = analyze_query(query, reading, by);
   std::optional<lexical::TermStatistics> given;
   if (by.given != nullptr) {
     given = translate(*by.given, analyzed);
   }
   const lexical::StatisticsSource source{.rows = by.rows, .given = given ? &*given : nullptr};
-  if (const auto* const plain = std::get_if<AnalyzedTerms>(&analyzed)) {
-    return use(plain->terms, source, plain->unknown_count);
+  const auto* const plain = std::get_if<AnalyzedTerms>(&analyzed);
+  if (plain == nullptr) {
+    return use(std::get<lexical::ClauseQuery>(analyzed), source);
   }
-  return use(std::get<lexical::ClauseQuery>(analyzed), source, 0.0);
+  auto found = use(plain->terms, source);
+  query_of(found).missing_count += plain->unknown_count;
+  if (by.shares.typos == 0.0 || reading.syntax != lexical::QuerySyntax::kPlain ||
+      query_of(found).missing_count == 0.0) {
+    return found;
+  }
+  std::optional<Respelled> other = respelled(query, *plain, query_of(found), source, by);
+  if (other) {
+    if (given) {
+      given->df.insert(other->df.begin(), other->df.end());
+    }
+    found = use(other->terms, source);
+    query_of(found).missing_count += plain->unknown_count - other->found_count;
+    query_of(found).typos = std::move(other->typos);
+  }
+  return found;
 }
 
 lexical::Found LexicalIndex::search(std::string_view query, std::size_t k,
                                     const lexical::AllowedRows& allowed,
                                     const QueryReading& reading, const QueryWeighing& by) const {
-  return weighed_by(query, reading, by,
-                    [&](const auto& terms, const auto& source, double unknown_count) {
-                      lexical::Found found = index_.search(terms, k, allowed, source);
-                      found.query.missing_count += unknown_count;
-                      return found;
-                    });
+  return weighed_by(query, reading, by, [&](const auto& terms, const auto& source) {
+    return index_.search(terms, k, allowed, source);
+  });
 }
 
 QueryStatistics LexicalIndex::statistics(std::string_view query, const QueryReading& reading,
@@ -385,9 +531,21 @@ QueryStatistics LexicalIndex::statistics(std::string_view query, const QueryRead
   QueryStatistics statistics{
       .counts = counted.counts, .df = {}, .prefix_df = counted.prefix_df, .prefix_terms = {}};
   // Terms that only other texts have, now or formerly, are left out.
+  std::vector<TermId> missing;
   for (const auto& [term, df] : counted.df) {
     if (df != 0) {
       statistics.df.emplace(analyzer_->term(term), df);
+    } else {
+      missing.push_back(term);
+    }
+  }
+  if (plain != nullptr && by.shares.typos > 0.0 && reading.syntax == lexical::QuerySyntax::kPlain) {
+    const std::vector<TermId> near = all_near(analyzer_->slipped_words(query, missing));
+    const std::vector<std::uint64_t> df = holders(near, source, nullptr);
+    for (std::size_t i = 0; i < near.size(); ++i) {
+      if (df[i] != 0) {
+        statistics.df.emplace(analyzer_->term(near[i]), df[i]);
+      }
     }
   }
   if (const auto* const clauses = std::get_if<lexical::ClauseQuery>(&analyzed)) {
@@ -430,12 +588,9 @@ std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
 
 lexical::WeighedQuery LexicalIndex::weigh(std::string_view query, const QueryReading& reading,
                                           const QueryWeighing& by) const {
-  return weighed_by(query, reading, by,
-                    [&](const auto& terms, const auto& source, double unknown_count) {
-                      lexical::WeighedQuery weighed = index_.weigh(terms, source);
-                      weighed.missing_count += unknown_count;
-                      return weighed;
-                    });
+  return weighed_by(query, reading, by, [&](const auto& terms, const auto& source) {
+    return index_.weigh(terms, source);
+  });
 }
 
 lexical::WordPairs LexicalIndex::pairs(std::string_view query,
@@ -443,7 +598,16 @@ lexical::WordPairs LexicalIndex::pairs(std::string_view query,
   if (weighed.terms.size() < 2) {
     return {};
   }
-  const AnalyzedWords words = analyzer_->analyze_words(query);
+  AnalyzedWords words = analyzer_->analyze_words(query);
+  for (WordOccurrence& word : words.occurrences) {
+    for (const lexical::Typo& typo : weighed.typos) {
+      if (word.term == kUnknownTerm ? words.unknown[word.unknown] == typo.spelling
+                                    : word.term == typo.missing) {
+        word.term = typo.term;
+        break;
+      }
+    }
+  }
   return lexical::weigh_pairs(words.occurrences, weighed, index_.bm25());
 }
 

@@ -220,10 +220,17 @@ class LexicalIndex {
   std::string merge_error() const { return index_.merge_error(); }
 
  private:
-  // A bag of words: the terms that the vocabulary has, and the number of others.
+  // A word that the vocabulary lacks.
+  struct UnknownWord {
+    std::string term;
+    std::uint32_t count;
+    double share;
+  };
+  // A bag of words: the terms that the vocabulary has, and the others.
   struct AnalyzedTerms {
     std::vector<lexical::QueryTerm> terms;
-    double unknown_count = 0;  // distinct, each by its share
+    double unknown_count = 0;               // distinct, each by its share
+    std::vector<UnknownWord> unknown = {};  // where words differ in their shares
   };
   using AnalyzedAsRead = std::variant<AnalyzedTerms, lexical::ClauseQuery>;
 
@@ -237,10 +244,24 @@ class LexicalIndex {
                                const QueryWeighing& by = {}) const;
   // The same for plain syntax.
   AnalyzedTerms analyze_terms(std::string_view query, const lexical::WordShares& shares) const;
-  // Calls use(terms or clauses, source of statistics, number of unknown terms).
+  // Returns use(terms or clauses, source of statistics), a weighed query or what was found by it,
+  // with its missing words counted and, by the shares, words one slip away in their place.
   template <typename Use>
   auto weighed_by(std::string_view query, const QueryReading& reading, const QueryWeighing& by,
                   const Use& use) const;
+  // The query with a word one slip away in place of each word that none of the counted documents
+  // has; no value if there is none. `weighed` is the query as it is.
+  struct Respelled;
+  std::optional<Respelled> respelled(std::string_view query, const AnalyzedTerms& words,
+                                     const lexical::WeighedQuery& weighed,
+                                     const lexical::StatisticsSource& source,
+                                     const QueryWeighing& by) const;
+  // Lets queries know the terms of given statistics.
+  void learn_unknown(const std::map<std::string, std::uint64_t, std::less<>>& df) const;
+  // The documents that have each term, by the source: `given` if it is not null.
+  std::vector<std::uint64_t> holders(std::span<const TermId> terms,
+                                     const lexical::StatisticsSource& source,
+                                     const QueryStatistics* given) const;
   // Given statistics by the term numbers of this index.
   lexical::TermStatistics translate(const QueryStatistics& given,
                                     const AnalyzedAsRead& query) const;

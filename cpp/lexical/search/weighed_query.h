@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lexical/query/clauses.h"
@@ -38,6 +39,15 @@ struct WeighedClause {
   }
 };
 
+// A word of a query that no document has, and the one that is searched in its place (H20).
+struct Typo {
+  std::string word;      // as in the query, folded
+  std::string read_as;   // a word with the term; texts may have other forms of it
+  std::string spelling;  // of the word's own term
+  TermId missing;        // its own term, or kUnknownTerm
+  TermId term;
+};
+
 // Everything scored with the same object is comparable, even if the index changed in between: the
 // statistics are frozen in the weights and in `average_length`.
 struct WeighedQuery {
@@ -52,6 +62,8 @@ struct WeighedQuery {
   // most. They change no score.
   double missing_count = 0;
   double missing_weight = 0.0;
+  // Among `terms` is the term of each, with its share of the weight.
+  std::vector<Typo> typos = {};
 
   bool is_empty() const { return terms.empty() && clauses.empty(); }
 };

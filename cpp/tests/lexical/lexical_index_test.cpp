@@ -239,6 +239,73 @@ TEST_CASE("LexicalIndex: writers and readers side by side") {
   CHECK(index.search("ant", 1000, {}).hits.size() == 300);
 }
 
+TEST_CASE("LexicalIndex: words one slip away stand for those that no text has") {
+  LexicalIndex index(std::make_shared<Analyzer>(AnalyzerOptions{
+                         .stop_words = {}, .identifiers = false, .stem = {}, .function_words = {}}),
+                     {});
+  index.add(0, "boat kitten");
+  index.add(1, "bolt");
+  index.add(2, "bolt");
+  index.add(3, "gone harbour");
+  index.remove(3);
+  const lexical::WordShares shares{.typos = 0.75};
+  const auto weigh = [&](std::string_view query, const QueryWeighing& by) {
+    return index.weigh(query, {}, by);
+  };
+  const auto read = [](const lexical::WeighedQuery& weighed) {
+    std::string words;
+    for (const lexical::Typo& typo : weighed.typos) {
+      words.append(typo.word).append(">").append(typo.read_as).append(" ");
+    }
+    return words;
+  };
+  const QueryWeighing by{.rows = {}, .given = nullptr, .shares = shares};
+  SUBCASE("the word in most texts, with its share; the rest is missing") {
+    const lexical::WeighedQuery slip = weigh("blot kittn kittn", by);
+    const lexical::WeighedQuery whole = weigh("bolt kitten kitten", by);
+    CHECK(read(slip) == "blot>bolt kittn>kitten ");
+    REQUIRE(slip.terms.size() == 2);
+    CHECK(slip.terms[0].weight == 0.75 * whole.terms[0].weight);
+    CHECK(slip.terms[1].weight == 0.75 * whole.terms[1].weight);
+    CHECK(slip.missing_count == 0.5);
+    CHECK(read(weigh("boot", by)) == "boot>bolt ");  // and boat in one text
+  }
+  SUBCASE("none for a word that is in a text, or whose nearest is asked for, or that was removed") {
+    CHECK(read(weigh("boat bolt", by)).empty());
+    CHECK(read(weigh("blot bolt", by)).empty());
+    CHECK(read(weigh("harbuor", by)).empty());
+    CHECK(read(weigh("harbour", by)).empty());
+    CHECK(weigh("harbour", by).missing_count == 1.0);
+  }
+  SUBCASE("only by the shares, and in plain syntax") {
+    CHECK(read(weigh("blot", {})).empty());
+    const QueryReading operators{.syntax = lexical::QuerySyntax::kQuery};
+    CHECK(read(index.weigh("blot", operators, by)).empty());
+  }
+  SUBCASE("by the counted rows") {
+    const std::vector<std::uint8_t> first = {0b0001};
+    const QueryWeighing own{
+        .rows = lexical::AllowedRows(first), .given = nullptr, .shares = shares};
+    CHECK(read(weigh("boot bolt", own)) == "boot>boat bolt>boat ");
+    CHECK(weigh("boot bolt", own).terms.size() == 1);
+  }
+  SUBCASE("by given statistics") {
+    const QueryStatistics counted = index.statistics("boot", {}, by);
+    CHECK(counted.df == decltype(counted.df){{"boat", 1}, {"bolt", 2}});
+    CHECK(index.statistics("boot", {}, {}).df.empty());
+    QueryStatistics other = counted;
+    other.df["boat"] = 3;
+    CHECK(read(weigh("boot", {.rows = {}, .given = &other, .shares = shares})) == "boot>boat ");
+    other.df["boot"] = 1;
+    CHECK(read(weigh("boot", {.rows = {}, .given = &other, .shares = shares})).empty());
+  }
+  SUBCASE("pairs are of what is searched") {
+    const lexical::WeighedQuery slip = weigh("boaat kittn", by);
+    CHECK(index.pairs("boaat kittn", slip).pairs.size() == 1);
+    CHECK(index.pairs("boaat kittn", weigh("boaat kittn", {})).pairs.empty());
+  }
+}
+
 TEST_CASE("LexicalIndex: words of a query weigh by their shares, known or not") {
   LexicalIndex index(
       std::make_shared<Analyzer>(AnalyzerOptions{

@@ -70,7 +70,7 @@ class Engine(Memories):
     Args:
         path: the store's file, created if it does not exist; ":memory:" keeps the store in memory.
         profile: the ranking, by name or as a ``Profile``. Default: "oneiros".
-        embedder: "hashing" for the one in the box, which finds misspellings and other forms of
+        embedder: "hashing" for the one in the box, which finds parts and other forms of
             words, another name of :func:`oneiros.models.named.make`, or a callable
             ``list[str] -> array (n, dim)``: an object with a ``name`` or a plain function, whose
             name is its module and qualified name. The store records the name, so that vectors of

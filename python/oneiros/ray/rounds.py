@@ -197,7 +197,7 @@ class _Search:
                 name: getattr(channel, name)
                 for channel in profile.channels
                 if channel.name == "lexical"
-                for name in ("function_words", "whole_query")
+                for name in ("function_words", "whole_query", "typos")
             },
             selection=profile.selection,
             limits={name: given[name] for name in _LIMITS if given.get(name) is not None},

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from typing import Self, TypeAlias
 
     CoreChannel: TypeAlias = tuple[
-        str, int, int, bool, float | None, tuple[float, float] | None, tuple[float, int] | None
+        str,
+        int,
+        int,
+        bool,
+        float | None,
+        tuple[float, float] | None,
+        tuple[float, int, float] | None,
     ]
     """Name, depth, candidates per result or 0, whether it reaches k, least score, word share and
-    floor of BM25, share of function words and length of a query whose words have their whole
-    weight, or 0."""
+    floor of BM25; share of function words, length of a query whose words have their whole weight,
+    or 0, and share of words one slip away, or 0."""
 
 __all__ = ["CHANNELS", "ChannelDeclaration", "LexicalChannel", "TemporalChannel", "VectorChannel"]
 
@@ -144,6 +150,12 @@ class LexicalChannel(_Channel):
     1 to 1e6. A word that first stands at a later place has ``sqrt(whole_query / place)`` of it. For
     queries in plain syntax. None: no limit. Source: docs/systems/house.md H18."""
 
+    typos: float | None = None
+    """Share of its weight, 0 to 1, that a word has which is searched in place of one that no text
+    has, as the latter may have a typing error: the word in most texts that one slip makes of it, a
+    letter left out, put in, replaced or swapped with the next. For queries in plain syntax. None: 0,
+    no such words. Source: docs/systems/house.md H20."""
+
     title_weight: float | None = None
     """Weight of a word in the title relative to one in the text, of stores created with this
     profile: a multiple of 0.25 from 0.25 to 8. None: 2. Source: docs/systems/house.md H5."""
@@ -162,6 +174,8 @@ class LexicalChannel(_Channel):
             settle(self, "function_words", None if share == 1.0 else share)
         if self.whole_query is not None:
             require_int("whole_query", self.whole_query, low=1, high=1_000_000)
+        if self.typos is not None:
+            settle(self, "typos", require_number("typos", self.typos, low=0.0, high=1.0) or None)
         if self.half_length is not None:
             settle_numbers(self, half_length=WEIGHT)
         _settle_title(self)
@@ -197,9 +211,9 @@ class LexicalChannel(_Channel):
         if self.word_share is not None and self.floor is not None:
             words = (self.word_share, self.floor)
         shares = None
-        if self.function_words is not None or self.whole_query is not None:
+        if any(one is not None for one in (self.function_words, self.whole_query, self.typos)):
             full = 1.0 if self.function_words is None else self.function_words
-            shares = (full, self.whole_query or 0)
+            shares = (full, self.whole_query or 0, self.typos or 0.0)
         return self.name, self.depth, 0, bool(self.reaches_k), None, words, shares
 
 

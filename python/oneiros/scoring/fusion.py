@@ -319,9 +319,9 @@ class Blend(_Fusion):
     spelling: float | None = None
     """Least share, 0 to 1, of the vectors' weight that counts where the embedder knows words by
     their spelling alone, as the one in the box does. Of words that texts hold, such vectors say
-    little beside BM25. The share is ``min(1, spelling + 2 u)``, with u the share of the query's
-    weight (idf) in words that no text has, 1 if no word has any. None or 1: the whole weight
-    always."""
+    little beside BM25. The share is ``spelling + (1 - spelling) * u ** 2``, with u the share of
+    the query's weight (idf) in words that no text has, 1 if no word has any. None or 1: the whole
+    weight always."""
 
     pairs: float | None = None
     """Gain of a text in BM25 for each pair of words that stand near each other in it and in the

@@ -29,7 +29,15 @@ from oneiros.search.response import (
     SearchResponse,
     SearchResult,
 )
-from oneiros.search.trace import REASONS, SearchTrace, StageTrace, note_words, reason_words
+from oneiros.search.trace import (
+    REASONS,
+    Note,
+    SearchTrace,
+    StageTrace,
+    note_words,
+    reason_words,
+    respelled_words,
+)
 
 if TYPE_CHECKING:
     from oneiros.explain.explanation import Explanation
@@ -448,6 +456,8 @@ class FoundRows:
             name, is_retry, entered, left, ms, note, first, second, words, read, written = stage
             if note in REASONS:
                 words = self.reason(is_relaxed=is_retry)
+            elif note == Note.RESPELLED:
+                words = respelled_words(words)
             elif note and not words:
                 words = note_words(note, first, second, request, self._walk)
             full_name = f"retry/{name}" if is_retry else name

@@ -193,6 +193,7 @@ def statistics(
         checked,
         known,
         syntax=options.syntax,
+        typos=True,
     )
     if bounds is None:
         return counted(rows=None)

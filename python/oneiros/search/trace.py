@@ -29,6 +29,7 @@ __all__ = [
     "StageTrace",
     "note_words",
     "reason_words",
+    "respelled_words",
     "shortfall_words",
 ]
 
@@ -169,6 +170,7 @@ class Note:
     NEWER_FIRST = 21
     BASELINE = 22
     SPELLING = 23
+    RESPELLED = 24
 
 
 REASONS: Final = frozenset((Note.SURFACING, Note.LOW, Note.WEAK))
@@ -224,6 +226,16 @@ def note_words(note: int, first: float, second: float, request: SearchRequest, w
             kept = "kept" if note == Note.RETRY_KEPT else "not kept"
             return f"confidence {display.tables.figure(first)}, asked again {display.tables.figure(second)}: {kept}"
     return ""
+
+
+def respelled_words(lines: str) -> str:
+    """Return which words were searched in place of words that no text has.
+
+    Args:
+        lines: a word of the query, a space and the other word, on each line.
+    """
+    pairs = (line.split(" ", 1) for line in lines.splitlines())
+    return "; ".join(f"no text has {word!r}, searched as {other!r}" for word, other in pairs)
 
 
 def shortfall_words(shortfall: Shortfall, rule: Surfacing) -> str:

@@ -59,6 +59,7 @@ ONEIROS = Profile(
             half_length=65.0,  # H1, H5
             function_words=0.3,  # H17
             whole_query=30,  # H18
+            typos=0.8,  # H20
             title_weight=3.0,  # H5
             title_length=0.0,
         ),
