@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import unicodedata
 from collections.abc import Iterator
 from typing import Any
 
@@ -283,6 +285,23 @@ def test_the_longest_ids_and_tags_keep_to_the_budget(engine: oneiros.Engine) -> 
     part = tools.call("memory_get", {"id": seen[0]})
     assert len(quoted(part)) <= 4_000
     assert part["memory"]["text"].startswith("tea")
+
+
+FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180f\u3164\ufe0f\uffa0\ufff0\U0001bca0\U0001d173\U000e0100"
+"""Of every block that Unicode lists as Default_Ignorable_Code_Point: drawn as nothing."""
+
+
+def test_no_character_of_a_result_is_invisible() -> None:
+    unseen = {
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    }
+    text = " ".join(sorted(unseen | set(FILLERS)))  # apart, as two half characters make one
+    assert quoted(text).isascii()
+    assert json.loads(quoted(text)) == text
+    shown = "Ada liest \u00dcber \U0001f600, \u65e5\u672c\u8a9e, \ud55c\uad6d\uc5b4"
+    assert quoted(shown) == f'"{shown}"'
 
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=3_000)
