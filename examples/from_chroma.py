@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import chromadb
@@ -67,6 +68,8 @@ def main() -> None:
         "--vectors", action="store_true", help="take the vectors along; later, open with that model"
     )
     options = parser.parse_args()
+    if not Path(options.folder, "chroma.sqlite3").is_file():  # Chroma would make an empty one
+        parser.error(f"no folder of a chromadb.PersistentClient: {options.folder}")
     with oneiros.Engine(options.store) as engine:
         for name in options.collection or collections(options.folder):
             found = records(

@@ -95,3 +95,11 @@ def test_vectors_are_copied_if_asked_for(folder: Path, tmp_path: Path) -> None:
 
 def test_collections_are_listed(script: ModuleType, folder: Path) -> None:
     assert script.collections(str(folder)) == ["facts", "many"]
+
+
+def test_a_misspelt_folder_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    command = [sys.executable, str(SCRIPT), str(tmp_path / "typo"), str(tmp_path / "agent.db")]
+    run = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert run.returncode == 2
+    assert f"no folder of a chromadb.PersistentClient: {tmp_path / 'typo'}" in run.stderr
+    assert list(tmp_path.iterdir()) == []
