@@ -74,8 +74,12 @@ def main() -> None:
     with oneiros.Engine(options.store, timezone="UTC") as engine:
         for key in ("user", "agent", "run"):
             for name in getattr(options, key):
-                found = records(memory, **{f"{key}_id": name})
+                found = list(records(memory, **{f"{key}_id": name}))
                 report = engine.add_many(found, on_conflict="update")
+                lasting = {record["id"] for record in found if "valid_until" not in record}
+                for copied in engine.get_many(lasting.intersection(report.updated)):
+                    if copied is not None and copied.valid_until is not None:
+                        engine.update(copied.id, valid_until=None)  # mem0 no longer ends it
                 new = len(report.ids) - len(report.updated)
                 print(f"{key} {name}: {new} new, {len(report.updated)} updated")
 

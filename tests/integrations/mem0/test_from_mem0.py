@@ -131,3 +131,22 @@ def test_the_command_copies_users_and_updates_on_a_second_run(
         assert done.stdout == expected
     with oneiros.Engine(store) as engine:
         assert engine.values("user") == {"ada": 2}
+
+
+def test_a_second_run_takes_over_that_an_expiration_date_was_removed(
+    memory: Any, config: dict[str, Any], tmp_path: Path
+) -> None:
+    (entry,) = memory.get_all(filters={"user_id": "grace"})["results"]
+    written, store = tmp_path / "mem0.json", tmp_path / "agent.db"
+    written.write_text(json.dumps(config))
+    command = [sys.executable, str(SCRIPT), str(written), str(store), "--user", "grace"]
+    for expiration, found in (("2020-05-01", []), (None, [entry["id"]])):
+        memory.update(entry["id"], "Grace drinks tea", expiration_date=expiration)
+        close_store(memory)
+        subprocess.run(command, check=True, capture_output=True)
+        with oneiros.Engine(store) as engine:
+            assert engine.search("tea").ids == found
+        memory = import_module("mem0").Memory.from_config(config)
+        memory.embedding_model = Counts()
+    memory.close()
+    close_store(memory)
