@@ -70,6 +70,8 @@ def main() -> None:
     for key in ("user", "agent", "run"):
         parser.add_argument(f"--{key}", action="append", default=[], help="id; may be repeated")
     options = parser.parse_args()
+    if not (options.user or options.agent or options.run):
+        parser.error("give --user, --agent or --run: mem0 lists the memories of one at a time")
     memory = mem0.Memory.from_config(json.loads(Path(options.config).read_text(encoding="utf-8")))
     with oneiros.Engine(options.store, timezone="UTC") as engine:
         for key in ("user", "agent", "run"):

@@ -150,3 +150,13 @@ def test_a_second_run_takes_over_that_an_expiration_date_was_removed(
         memory.embedding_model = Counts()
     memory.close()
     close_store(memory)
+
+
+def test_a_run_without_an_owner_is_refused_and_makes_no_store(mem0: Any, tmp_path: Path) -> None:
+    del mem0  # its folder is set
+    store = tmp_path / "agent.db"
+    command = [sys.executable, str(SCRIPT), str(tmp_path / "mem0.json"), str(store)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "give --user, --agent or --run" in done.stderr
+    assert not store.exists()
