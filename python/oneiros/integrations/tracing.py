@@ -37,7 +37,8 @@ class Spans:
 
     Other attributes are ``gen_ai.memory.record.count``, ``gen_ai.memory.record.id`` if the call
     changed a single memory, ``gen_ai.memory.store.id`` if given, and ``error.type`` after an
-    exception. A search also has ``oneiros.profile``, ``oneiros.profile_hash`` and
+    exception. The exception is recorded, too, with its message, which quotes the beginning of a
+    value that the engine refused. A search also has ``oneiros.profile``, ``oneiros.profile_hash`` and
     ``oneiros.abstained``; a cycle has its figures as ``oneiros.dream.*``.
 
     Each stage of ``response.trace`` is a child "oneiros.<stage>" with ``oneiros.candidates``,
