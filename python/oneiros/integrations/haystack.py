@@ -781,6 +781,7 @@ class OneirosEmbeddingRetriever(_Retriever):
         Raises:
             FilterError, ValueError, TypeError: an argument breaks its rule.
         """
+        _require_vector(query_embedding)
         return self._found("", filters, top_k, embedding=query_embedding, profile="cosine")
 
     @component.output_types(documents=list[Document])
@@ -894,6 +895,12 @@ class OneirosHybridRetriever(_Retriever):
     ) -> dict[str, list[Document]]:
         """Await :meth:`run`."""
         return await asyncio.to_thread(self.run, query, query_embedding, filters, top_k)
+
+
+def _require_vector(embedding: object) -> None:
+    if embedding is None:
+        msg = "query_embedding: must be a vector, got None, as documents have without an embedding"
+        raise TypeError(msg)
 
 
 def _restored(kind: Any, data: dict[str, Any]) -> Any:

@@ -115,6 +115,13 @@ def test_retrieving_counts_as_a_use_only_if_it_is_said_so(store: OneirosDocument
         OneirosHybridRetriever(store, reinforce=True).run("tea")
 
 
+def test_a_query_without_a_vector_is_refused(store: OneirosDocumentStore) -> None:
+    retriever = OneirosEmbeddingRetriever(store)
+    (found,) = retriever.run([1.0, 0.0, 0.0], top_k=1)["documents"]
+    with pytest.raises(TypeError, match="query_embedding: must be a vector, got None"):
+        retriever.run(found.embedding)
+
+
 def test_a_pipeline_survives_yaml(tmp_path: Path) -> None:
     path = str(tmp_path / "documents.db")
     writing = Pipeline()
