@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from oneiros import Engine, QueryTooLarge
+from oneiros import Engine, QueryTooLarge, TextEncodingError
 from oneiros.integrations.messages import found_by_message
 
 
@@ -45,6 +45,30 @@ def test_an_error_that_is_not_for_the_length_is_raised(engine: Engine) -> None:
     engine.add(" ".join(f"x{number}" for number in range(1_100)))
     with pytest.raises(QueryTooLarge):
         found_by_message(engine, "x*", syntax="query")
+
+
+@pytest.mark.parametrize(
+    ("message", "query"),
+    [
+        ("coffee \ud83d", "coffee \ufffd"),
+        ("\ude00 coffee \udcff\udcfe", "\ufffd coffee \ufffd\ufffd"),
+        ("coffee \ud83d\ude00 \ude00", "coffee \U0001f600 \ufffd"),
+    ],
+)
+def test_half_characters_of_a_message_are_replaced(
+    engine: Engine, message: str, query: str
+) -> None:
+    with pytest.raises(TextEncodingError):
+        engine.search(message)
+    found = found_by_message(engine, message)
+    assert (found.ids, found.query) == (["coffee"], query)
+    long = found_by_message(engine, message + " line" * 50_000)
+    assert long.ids == ["coffee"]
+
+
+def test_half_a_character_in_another_argument_is_an_error(engine: Engine) -> None:
+    with pytest.raises(TextEncodingError, match="session"):
+        found_by_message(engine, "coffee", session="\ud83d")
 
 
 def test_a_query_in_the_query_language_is_not_cut(engine: Engine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.errors import QueryTooLarge
+from oneiros.errors import QueryTooLarge, TextEncodingError
 
 if TYPE_CHECKING:
     from oneiros.engine.memories import Memories
@@ -22,13 +22,17 @@ def found_by_message(memories: Memories, message: str, **options: Any) -> Search
     so on: who writes much says at first what it is about. Under another syntax than "plain" none is
     cut, since a part that was cut off might exclude memories.
 
+    U+FFFD replaces half characters, as a program leaves that cuts an emoji in two, or a terminal that
+    sends bytes which are no UTF-8.
+
     Args:
         memories: an engine, or a scope of one.
         message: its text.
         **options: keywords of :meth:`oneiros.Engine.search`.
 
     Raises:
-        ValueError, TypeError, QueryTooLarge: as :meth:`oneiros.Engine.search`, but for the length.
+        ValueError, TypeError, QueryTooLarge: as :meth:`oneiros.Engine.search`, but for the length and
+            for half characters.
 
     Example:
         >>> import oneiros
@@ -45,3 +49,8 @@ def found_by_message(memories: Memories, message: str, **options: Any) -> Search
             if len(message) < _SHORT or options.get("syntax", "plain") != "plain":
                 raise
             message = message[: len(message) // 2]
+        except TextEncodingError:
+            whole = message.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            if whole == message:  # it is another argument
+                raise
+            message = whole
