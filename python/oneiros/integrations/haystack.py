@@ -413,7 +413,8 @@ class OneirosDocumentStore:
             The number of documents written; with OVERWRITE, of documents given.
 
         Raises:
-            DuplicateDocumentError: an id exists.
+            DuplicateDocumentError: an id exists; under every policy: a document outside of the scope
+                has it.
             ValueError, TypeError: not a list of documents, a document with a blob or a sparse
                 embedding, or a value that the engine refuses, such as a vector of another dimension.
         """
