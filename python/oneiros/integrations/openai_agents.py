@@ -88,6 +88,7 @@ class OneirosSession:
         self.session_id = session_id
         self.session_settings: SessionSettings | None = settings
         self._opening = Opening(path, scope)
+        _require_own("scope", self._opening.scope, session_id)
         self._soft_delete = require_flag("soft_delete", soft_delete)
 
     @classmethod
@@ -109,6 +110,7 @@ class OneirosSession:
 
         Raises:
             TypeError: neither an engine nor a scope.
+            ValueError: a scope of another session.
 
         Examples:
             >>> import oneiros
@@ -118,6 +120,7 @@ class OneirosSession:
         """
         session = cls(session_id, session_settings=session_settings, soft_delete=soft_delete)
         session._opening = Opening.over(memories)
+        _require_own("memories", memories.bounds, session_id)
         return session
 
     @property
@@ -200,6 +203,13 @@ class OneirosSession:
 
     def _clear(self) -> None:
         remove(self.memories, self._own(), erases=not self._soft_delete)
+
+
+def _require_own(name: str, bounds: Mapping[str, str], session_id: str) -> None:
+    bound = bounds.get("session", session_id)
+    if bound != session_id:
+        msg = f"{name}: must not bound another session than {session_id!r}, got {bound!r}"
+        raise ValueError(msg)
 
 
 def _record(session_id: str, item: object) -> dict[str, Any]:

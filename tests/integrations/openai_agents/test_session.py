@@ -265,3 +265,14 @@ def test_what_is_refused() -> None:
         with pytest.raises(error):
             asyncio.run(session.add_items(items))  # type: ignore[arg-type]
     assert asyncio.run(session.get_items()) == []
+
+
+def test_a_scope_of_another_session_is_refused() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        with pytest.raises(ValueError, match="memories: must not bound another session than 'a'"):
+            OneirosSession.over("a", engine.scope(session="b"))
+        with pytest.raises(ValueError, match="scope: must not bound another session than 'a'"):
+            OneirosSession("a", scope={"session": "b"})
+        session = OneirosSession.over("a", engine.scope(session="a"))
+        asyncio.run(session.add_items([said("one")]))
+        assert asyncio.run(session.get_items()) == [said("one")]
