@@ -131,17 +131,18 @@ def figure(value: float) -> str:
 
 def day(seconds: float) -> str:
     """Return the UTC date, or the number of seconds if it is out of range."""
-    return _in_utc(seconds, "%Y-%m-%d")
+    return _in_utc(seconds).partition("T")[0]
 
 
 def moment(seconds: float | None) -> str:
     """Return a time in ISO 8601, UTC, to the second, or the number if it is out of range."""
-    return "-" if seconds is None else _in_utc(seconds, "%Y-%m-%dT%H:%M:%SZ")
+    return "-" if seconds is None else _in_utc(seconds)
 
 
-def _in_utc(seconds: float, form: str) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime(form)
+def _in_utc(seconds: float) -> str:
+    try:  # strftime does not fill years before 1000 up to four digits
+        time = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+        return f"{time.isoformat(timespec='seconds')}Z"
     except (OverflowError, ValueError, OSError):
         return f"{seconds:.0f} s"
 
