@@ -46,8 +46,8 @@ def records(
                 "source_ref": f"chroma:{collection}/{id}",
                 "metadata": metadata,
             }
-            if user_key is not None and user_key in metadata:
-                record["user"] = str(metadata[user_key])
+            if (owner := str(metadata.get(user_key, ""))) != "":
+                record["user"] = owner
             if with_vectors:
                 record["embedding"] = page["embeddings"][place]
             yield record

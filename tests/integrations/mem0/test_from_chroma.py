@@ -103,3 +103,19 @@ def test_a_misspelt_folder_is_named_and_nothing_is_made(tmp_path: Path) -> None:
     assert run.returncode == 2
     assert f"no folder of a chromadb.PersistentClient: {tmp_path / 'typo'}" in run.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_whose_owner_is_empty_belongs_to_none(tmp_path: Path) -> None:
+    facts = chromadb.PersistentClient(str(tmp_path / "chroma")).create_collection(
+        "facts", embedding_function=None
+    )
+    facts.add(
+        ids=["a", "b", "c"],
+        documents=["tea", "milk", "water"],
+        metadatas=[{"user_id": ""}, {"user_id": 7}, {"year": 2024}],
+        embeddings=[[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]],
+    )
+    store = tmp_path / "agent.db"
+    assert copy(tmp_path / "chroma", store, "--user-key", "user_id") == "facts: 3 new, 0 updated\n"
+    with oneiros.Engine(store) as engine:
+        assert [memory.user for memory in engine.list()] == [None, "7", None]
