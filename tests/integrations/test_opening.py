@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,50 @@ def test_a_file_is_opened_by_its_first_use_and_again_after_closing(tmp_path: Pat
     opening.close()
     with oneiros.Engine(path) as engine:
         assert [memory.user for memory in engine.list()] == ["ada"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_opens_the_file_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    opening = Opening("agent.db", {"user": "ada"})
+    opening.memories.add("tea", id="tea")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.chdir("/")  # as daemons do
+            opening.memories.add("milk", id="milk")
+            opening.close()
+            code = 0 if opening.memories.count() == 2 else 2
+            opening.close()
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    opening.memories.add("coffee", id="coffee")
+    assert opening.memories.search("milk").ids == ["milk"]
+    opening.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_is_not_given_an_empty_store_in_memory() -> None:
+    opening = Opening(":memory:")
+    opening.memories.add("tea")
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            opening.memories.count()
+        except oneiros.EngineClosed:
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert opening.memories.count() == 1
+    opening.close()
 
 
 def test_all_memories_come_in_order(monkeypatch: pytest.MonkeyPatch) -> None:

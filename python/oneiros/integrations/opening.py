@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from oneiros.engine import Engine, listing
 from oneiros.engine.memories import Memories
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from oneiros.model.memory import Memory
 
 __all__ = ["Opening", "all_memories", "remove"]
+
+_MEMORY: Final = ":memory:"
+_INHERITED: Final[list[Engine]] = []
+"""Engines that came here by fork: kept, since SQLite allows no child to close their connections."""
 
 
 class Opening:
@@ -49,6 +53,8 @@ class Opening:
         self.scope = {} if scope is None else checked_bounds(scope)
         self._lock = threading.Lock()
         self._engine: Engine | None = None
+        self._opened_in = os.getpid()
+        self._file = self.path  # absolute once it was opened, so that it is the same one again
         self._memories: Memories | None = None
 
     @classmethod
@@ -59,27 +65,36 @@ class Opening:
             TypeError: neither an engine nor a scope.
         """
         require_instance("memories", memories, (Memories,), "an Engine or a scope of one")
-        opening = cls(":memory:")
+        opening = cls(_MEMORY)
         opening.path, opening._memories = None, memories
         return opening
 
     @property
     def memories(self) -> Memories:
-        """The engine, or the scope of it, opened if necessary."""
+        """The engine, or the scope of it, opened if necessary; a forked child opens the file again."""
         with self._lock:
+            if self._file != _MEMORY:  # the parent alone has what is kept in memory
+                self._leave_to_parent()
             if self._memories is None:
-                assert self.path is not None
                 if self._engine is None:
-                    self._engine = Engine(self.path)
+                    self._engine, self._opened_in = Engine(self._file), os.getpid()
+                    self._file = self._engine.path
                 self._memories = self._engine.scope(**self.scope) if self.scope else self._engine
             return self._memories
 
     def close(self) -> None:
         """Close the engine if this opened it. The next use opens it again."""
         with self._lock:
+            self._leave_to_parent()
             if self._engine is not None:
                 self._engine.close()
                 self._engine = self._memories = None
+
+    def _leave_to_parent(self) -> None:
+        """Let go of an engine that this opened in another process."""
+        if self._engine is not None and self._opened_in != os.getpid():
+            _INHERITED.append(self._engine)
+            self._engine = self._memories = None
 
 
 def all_memories(memories: Memories, condition: Where | None = None) -> Iterator[Memory]:
