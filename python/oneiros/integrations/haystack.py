@@ -285,6 +285,11 @@ def _require_documents(documents: object) -> list[Any]:
     return documents
 
 
+def _duplicate(error: DuplicateId) -> DuplicateDocumentError:
+    msg = f"documents: {error}".replace("on_conflict='update'", "DuplicatePolicy.OVERWRITE")
+    return DuplicateDocumentError(msg)
+
+
 # -- the store -------------------------------------------------------------------------------------
 
 
@@ -413,8 +418,8 @@ class OneirosDocumentStore:
             The number of documents written; with OVERWRITE, of documents given.
 
         Raises:
-            DuplicateDocumentError: an id exists; under every policy: a document outside of the scope
-                has it.
+            DuplicateDocumentError: an id exists; under SKIP, too: a softly deleted document has it;
+                under every policy: a document outside of the scope has it.
             ValueError, TypeError: not a list of documents, a document with a blob or a sparse
                 embedding, or a value that the engine refuses, such as a vector of another dimension.
         """
@@ -426,8 +431,7 @@ class OneirosDocumentStore:
         try:
             self.memories.add_many(records, on_conflict=on_conflict)
         except DuplicateId as error:
-            msg = f"documents: {error}".replace("on_conflict='update'", "DuplicatePolicy.OVERWRITE")
-            raise DuplicateDocumentError(msg) from error
+            raise _duplicate(error) from error
         return len(records)
 
     def _write_new(self, records: dict[str, dict[str, Any]]) -> int:
@@ -438,9 +442,8 @@ class OneirosDocumentStore:
             stored = self.memories.get_many(list(fresh))
             pairs = zip(fresh.items(), stored, strict=True)
             rest = {id: record for (id, record), memory in pairs if memory is None}
-            if failure is not None and len(rest) == len(fresh):  # it lies outside the scope
-                msg = f"documents: {failure}"
-                raise DuplicateDocumentError(msg) from failure
+            if failure is not None and len(rest) == len(fresh):  # hidden, or outside the scope
+                raise _duplicate(failure) from failure
             fresh = rest
             try:
                 self.memories.add_many(list(fresh.values()))

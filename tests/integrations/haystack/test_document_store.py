@@ -13,6 +13,7 @@ pytest.importorskip("haystack", reason=WHY)
 
 from haystack import Document
 from haystack.document_stores.errors import DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
 from haystack.testing.document_store import (
     CountDocumentsByFilterTest,
     CountUniqueMetadataByFilterTest,
@@ -129,3 +130,18 @@ class TestInAScope(TheSuite):
         assert [document.id for document in others.filter_documents()] == ["bob's"]
         store.close()
         others.close()
+
+
+@pytest.mark.parametrize("policy", [DuplicatePolicy.FAIL, DuplicatePolicy.SKIP])
+def test_a_softly_deleted_document_is_replaced_by_overwriting_alone(
+    policy: DuplicatePolicy,
+) -> None:
+    store = OneirosDocumentStore(":memory:", soft_delete=True)
+    tea = Document(content="tea")
+    store.write_documents([tea])
+    store.delete_documents([tea.id])
+    message = "exists, soft-deleted; restore it, or pass DuplicatePolicy.OVERWRITE to replace it"
+    with pytest.raises(DuplicateDocumentError, match=message):
+        store.write_documents([tea], policy)
+    assert store.write_documents([tea], DuplicatePolicy.OVERWRITE) == 1
+    assert store.count_documents() == 1
