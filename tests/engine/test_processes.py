@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -165,6 +167,63 @@ def test_a_forked_child_is_told_to_open_for_itself(path: Path) -> None:
                     os._exit(code)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert mind.search("ant").results
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_is_told_to_plan_for_itself(path: Path) -> None:
+    with oneiros.Engine(path) as mind:
+        mind.add("ant")
+        plan = mind.dream(dry_run=True)
+        assert of_child(plan.apply) == "EngineClosed"
+        assert plan.apply().id == plan.id
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_an_async_engine_does_not_wait_in_a_forked_child_for_its_parents_threads(
+    path: Path,
+) -> None:
+    mind = oneiros.AsyncEngine(path, workers=2)
+    unopened = oneiros.AsyncEngine(path)
+
+    async def two() -> None:
+        await asyncio.gather(mind.add("ant"), mind.add("bee"))
+
+    async def in_a_loop() -> None:
+        await mind.count()  # this loop is the engine's
+        assert of_child(lambda: asyncio.run(mind.count())) == "EngineClosed"
+        assert await mind.count() == 2
+
+    asyncio.run(two())
+    for _ in range(3):
+        assert of_child(lambda: asyncio.run(mind.count())) == "EngineClosed"
+        assert of_child(lambda: asyncio.run(mind.close())) == "nothing"
+        assert of_child(lambda: asyncio.run(unopened.count())) == "nothing"
+    asyncio.run(in_a_loop())
+    asyncio.run(mind.close())
+
+
+def of_child(call: Callable[[], object]) -> str:
+    """Return the name of the exception of a call in a forked child, or "nothing"."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(20)  # ends a child that waits for ever
+            try:
+                call()
+                name = "nothing"
+            except Exception as error:  # noqa: BLE001 - its name is returned
+                name = type(error).__name__
+            os.write(writer, name.encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as said:
+        name = said.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return name
 
 
 INTERRUPTED = """

@@ -309,6 +309,7 @@ class DreamPlan:
 
     def _apply(self) -> DreamReport:
         services = self._services
+        services.require_open()
         services.require_writable("apply")
         changed: list[str] | None = [] if services.observers else None
         with services.cycles.held(Begun(self.id, self.now)):

@@ -58,19 +58,29 @@ class Workers:
     """A bounded number of threads without a queue: waiting calls wait in the event loop.
 
     They belong to one event loop. Once it is closed they serve the next one, where the threads of
-    calls that outlived it are free when these end.
+    calls that outlived it are free when these end. A forked child has threads of its own.
     """
 
     def __init__(self, count: int) -> None:
-        self._executor = ThreadPoolExecutor(count, thread_name_prefix="oneiros-async")
-        self._lock = threading.Lock()  # of the next four
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._free = asyncio.Semaphore(count)
-        self._closing = asyncio.Lock()
-        self._busy = 0
         self._count = count
         self._has_ended = False
         self.is_closed = False
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without a thread and without an event loop, also in a forked child.
+
+        A child has none of its parent's threads, and maybe locks that these never release there.
+        """
+        self._process = os.getpid()
+        self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="oneiros-async")
+        self.opening = threading.Lock()
+        """Held by the thread that opens the engine."""
+        self._lock = threading.Lock()  # of the next four
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._free = asyncio.Semaphore(self._count)
+        self._closing = asyncio.Lock()
+        self._busy = 0
 
     async def run(self, call: Callable[[], Result], *, is_noted: bool = True) -> Result:
         """Run a call on a thread. A call cancelled while it waits for a thread never starts.
@@ -121,6 +131,8 @@ class Workers:
             RuntimeError: the loop served so far is another one, and not closed.
         """
         loop = asyncio.get_running_loop()
+        if self._process != os.getpid():
+            self._begin()
         with self._lock:
             if self._loop is loop:
                 return
@@ -467,7 +479,6 @@ class AsyncEngine(AsyncMemories[Engine]):
         require_int("workers", workers, low=1, high=_MOST_WORKERS)
         super().__init__(self._open, Workers(workers), caller())
         self._make = partial(Engine, path, **options)
-        self._make_lock = threading.Lock()
         self._engine: Engine | None = None
 
     @property
@@ -606,7 +617,7 @@ class AsyncEngine(AsyncMemories[Engine]):
 
     def _make_engine(self) -> None:
         # The thread stores the engine: the waiting call may be cancelled, and others call again.
-        with self._make_lock:
+        with self._workers.opening:
             if self._engine is None:
                 with pointing_at(self._place):
                     self._engine = self._make()

@@ -202,6 +202,12 @@ class EngineServices:
         """The read model. External benchmarks use this name."""
         return self.read_model
 
+    def require_open(self) -> None:
+        """Raise EngineClosed if the engine is closed, or was opened before a fork."""
+        if os.getpid() != self.sync.open_in:
+            msg = "the engine is closed, or came here by fork; a child process opens its own"
+            raise EngineClosed(msg)
+
     def require_writable(self, method: str) -> None:
         """Raise EngineReadOnly if the engine is read only.
 
@@ -310,9 +316,7 @@ class Scope:
         Raises:
             EngineClosed: the engine is closed, or was opened before a fork.
         """
-        if os.getpid() != self.shared.sync.open_in:
-            msg = "the engine is closed, or came here by fork; a child process opens its own"
-            raise EngineClosed(msg)
+        self.shared.require_open()
         return self.shared
 
     @property

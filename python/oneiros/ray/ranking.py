@@ -9,7 +9,6 @@ time; :class:`CandidateModel` runs the one of :mod:`oneiros.search`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
@@ -480,7 +479,6 @@ class _Sync:
         self._model = model
         self._has_links = has_links
         self.vectors = vectors
-        self.open_in = os.getpid()
 
     def follow_others(self, *, is_asked: bool) -> None:
         """Do nothing: candidates do not change."""
@@ -512,6 +510,9 @@ class _Services:
         self.expander = client.expander
         self.clock, self.zone = client.clock, client.zone
         self.recent = RecentAnswers()
+
+    def require_open(self) -> None:
+        """Do nothing: candidates are never closed."""
 
 
 def settings_of(embedder: str | None, dimension: int | None) -> dict[str, str]:
