@@ -107,7 +107,10 @@ class StoreCorrupt(OneirosError):
 
 
 class StoreIOError(OneirosError, OSError):
-    """The operating system refused to open or read the store's file."""
+    """The operating system refused to open or read the store's file.
+
+    Also raised where another file has its place, or none, since it was opened.
+    """
 
 
 class StoreFull(StoreIOError):

@@ -394,6 +394,29 @@ def test_a_log_without_its_index_is_named(path: Path) -> None:
         assert engine.search("late tea 7").ids[0] == "late7"
 
 
+@pytest.mark.parametrize("is_followed", [True, False])
+def test_a_file_that_takes_the_place_is_not_taken_for_the_first(
+    path: Path, is_followed: bool
+) -> None:
+    other = path.with_name("other.db")
+    for file, text in ((path, "tea"), (other, "coffee")):
+        with oneiros.Engine(file) as engine:
+            engine.add_many({"id": f"m{n}", "text": f"{text} {n}"} for n in range(9))
+    with oneiros.Engine(path, read_only=True, auto_refresh=is_followed) as reader:
+        response = reader.search("tea 5")
+        other.replace(path)
+        for read in (
+            lambda: reader.get("m5"),
+            lambda: response.results[0].text,
+            lambda: reader.search("tea 7").results[0].text,
+            reader.refresh,
+        ):
+            with pytest.raises(oneiros.StoreIOError, match="the file was removed or replaced"):
+                read()
+    with oneiros.Engine(path, read_only=True) as reader:
+        assert reader.get("m5").text == "coffee 5"
+
+
 def test_an_empty_log_is_no_log(path: Path) -> None:
     filled(path)
     Path(f"{path}-wal").touch()

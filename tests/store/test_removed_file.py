@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import oneiros
-from oneiros import Engine, StoreFull, StorePoisoned
+from oneiros import Engine, StoreFull, StoreIOError, StorePoisoned
 from oneiros.store import Store
 
 NOW = 1_750_000_000.0
@@ -51,6 +51,26 @@ def test_no_write_is_taken_that_would_be_lost(
         WRITES[write](engine)
     assert engine.search("coffee", reinforce=False).ids == ["a"]
     engine.close()
+
+
+@pytest.mark.parametrize("change", [remove, rename, replace])
+def test_no_read_is_of_the_file_that_took_the_place(
+    tmp_path: Path, change: Callable[[Path], None]
+) -> None:
+    path = tmp_path / "a.db"
+    with Store(path, clock=lambda: NOW) as store, Engine(path) as engine:
+        engine.add("coffee", id="a")
+        with store.read() as reading:
+            change(path)
+            # Another thread would read beside this one, which takes another connection.
+            with (
+                pytest.raises(StoreIOError, match="the file was removed or replaced"),
+                store.read(),
+            ):
+                pytest.fail("another file was read")
+            assert reading.count() == 1
+        with store.read() as reading:
+            assert reading.count() == 1
 
 
 def test_reads_go_on_without_the_uses_that_cannot_be_written(tmp_path: Path) -> None:

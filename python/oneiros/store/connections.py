@@ -29,6 +29,7 @@ Result = TypeVar("Result")
 __all__ = [
     "DURABILITIES",
     "MEMORY",
+    "OpenedFile",
     "Readers",
     "StoreConnection",
     "create_private",
@@ -433,10 +434,39 @@ def roll_back(connection: apsw.Connection) -> None:
         connection.execute("ROLLBACK")
 
 
+class OpenedFile:
+    """The file that a path named when this was made, to notice that it was removed or replaced.
+
+    A file system of the caller's own, and memory, have no file to look at.
+    """
+
+    MOVED: Final = "the file was removed or replaced"
+
+    def __init__(self, path: str, vfs: str | None) -> None:
+        # The path is made whole, as the process may change its folder.
+        self._path = None if path == MEMORY or vfs is not None else os.path.abspath(path)  # noqa: PTH100 - pathlib loads much
+        self._identity = self._identity_now()
+
+    def has_moved(self) -> bool:
+        """Return whether another file, or none, has the path."""
+        return self._path is not None and self._identity_now() != self._identity
+
+    def _identity_now(self) -> tuple[int, int] | None:
+        """Return what tells a file from others, whatever its name; None: there is no file."""
+        if self._path is None:
+            return None
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 - pathlib loads much
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+
 class Readers:
     """Connections for reading, each used by one thread at a time and kept for reuse.
 
-    In WAL mode a reader sees the last commit at its start and waits for no writer.
+    In WAL mode a reader sees the last commit at its start and waits for no writer. All read the file
+    that the path named at first.
     """
 
     is_read_only = False
@@ -445,6 +475,7 @@ class Readers:
         self._path = path
         self._vfs = vfs
         self._busy_milliseconds = math.ceil(timeout_seconds * 1000)
+        self._file = OpenedFile(path, vfs)
         self._idle: deque[StoreConnection] = deque()
         self._is_closed = False
 
@@ -495,16 +526,31 @@ class Readers:
         return list(self._idle)
 
     def opened(self) -> StoreConnection:
-        """Return a new connection, to be closed by the caller."""
+        """Return a new connection, to be closed by the caller.
+
+        Raises:
+            StoreIOError: the file was removed or replaced, so that it would read another one.
+        """
         return self._opened(self._path, apsw.SQLITE_OPEN_READWRITE)
 
     def _opened(self, name: str, flags: int) -> StoreConnection:
+        self._require_same_file()
         connection = _connected(
             name, vfs=self._vfs, busy_milliseconds=self._busy_milliseconds, flags=flags
         )
+        try:
+            self._require_same_file()  # it may have been replaced just now
+        except BaseException:
+            connection.close(True)
+            raise
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         connection.execute("PRAGMA query_only = ON")
         return connection
+
+    def _require_same_file(self) -> None:
+        if self._file.has_moved():
+            msg = f"{self._path}: {OpenedFile.MOVED} while it was open; open the store again"
+            raise StoreIOError(msg)
 
     def _take_back(self, connection: StoreConnection) -> None:
         # An interrupt may come after a transaction began and before it could be rolled back.

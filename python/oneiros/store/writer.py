@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,7 @@ from oneiros.errors import EngineClosed, StoreBusy, StorePoisoned
 from oneiros.model.validation import moment
 from oneiros.store import connections
 from oneiros.store.checksums import check_of
-from oneiros.store.connections import MEMORY
+from oneiros.store.connections import OpenedFile
 from oneiros.store.failures import is_failed_write, translated
 from oneiros.store.forking import GATE
 from oneiros.store.history import ADD_MOMENT, LAST_MOMENT, kept_by
@@ -44,15 +43,6 @@ _STEPS_BETWEEN_LOOKS: Final = 20_000  # of SQLite's virtual machine: a fraction 
 
 def _never() -> bool:
     return False
-
-
-def _identity_of(path: str) -> tuple[int, int] | None:
-    """Return what tells a file from others, whatever its name; None: there is no file."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - pathlib loads much
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 class Writer:
@@ -85,10 +75,7 @@ class Writer:
         self.connection = connections.open_writer(
             path, vfs=vfs, durability=durability, deadline=Deadline(timeout_seconds)
         )
-        # A file system of the caller's own, and memory, have no file to look at. The path is made
-        # whole, as the process may change its folder.
-        self._file = None if path == MEMORY or vfs is not None else os.path.abspath(path)  # noqa: PTH100 - pathlib loads much
-        self._identity = None if self._file is None else _identity_of(self._file)
+        self._file = OpenedFile(path, vfs)
 
     def interrupt_when(self, is_unwanted: Callable[[], bool]) -> None:
         """Make the statements of a write fail once ``is_unwanted()`` is true.
@@ -158,7 +145,7 @@ class Writer:
         self, cells: Cells, last_revision: int, into: list[Cells], *, is_timed: bool
     ) -> bool:
         """Store one new memory; see :meth:`oneiros.store.Store.insert_one`."""
-        if self._has_moved():
+        if self._file.has_moved():
             return False  # the transaction that follows raises the error
         time = self._time() if is_timed and self._clock is not None else None
         entered = GATE.enter()
@@ -322,13 +309,10 @@ class Writer:
         error = self.connection.failure()
         if error is not None:
             self._poisoned(error)
-        elif self._has_moved():
-            # The last to close removes the log by its name, which may be that of another store now.
-            self._stop("the file was removed or replaced")
-
-    def _has_moved(self) -> bool:
-        """Return whether another file, or none, has the store's path: writes would be lost."""
-        return self._file is not None and _identity_of(self._file) != self._identity
+        elif self._file.has_moved():
+            # What is written would be lost. The last to close removes the log by its name, which may
+            # be that of another store now.
+            self._stop(OpenedFile.MOVED)
 
     def _require_sound(self) -> None:
         self._notice_failure()
