@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
+import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import oneiros
 from oneiros.models.onnx import OnnxLateInteraction, OnnxReranker
 from oneiros.models.rerankers import judge, require_reranker
-from oneiros.models.sentence_transformers import CrossEncoderReranker
+from oneiros.models.sentence_transformers import (
+    CrossEncoderReranker,
+    SentenceTransformerEmbedder,
+)
 
 LONG = 30.0
 
@@ -59,6 +68,76 @@ def test_a_cross_encoder_of_sentence_transformers(
     assert told.reason.startswith("ValueError: expected 2 scores")
     with pytest.raises(ValueError, match="batch_size: must be >= 1, got 0"):
         CrossEncoderReranker("org/mini", batch_size=0)
+
+
+class Borrowed:
+    """Refuses a second thread, as the tokenizers of these models do."""
+
+    def __init__(self, *_: object, **options: object) -> None:
+        self.options = options
+        self._taken = threading.Lock()
+
+    def encode(self, texts: list[str], **options: object) -> np.ndarray:
+        self.options = options
+        if not self._taken.acquire(blocking=False):
+            msg = "Already borrowed"
+            raise RuntimeError(msg)
+        time.sleep(0.002)
+        self._taken.release()
+        return np.ones((len(texts), 2), np.float32)
+
+    def predict(self, pairs: list[tuple[str, str]], **options: object) -> np.ndarray:
+        return self.encode([text for _, text in pairs], **options)[:, 0]
+
+
+def test_threads_share_the_models_of_sentence_transformers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand_in(
+        monkeypatch, "sentence_transformers", CrossEncoder=Borrowed, SentenceTransformer=Borrowed
+    )
+    embedder, reranker = SentenceTransformerEmbedder("org/mini"), CrossEncoderReranker("org/mini")
+    with oneiros.Engine(":memory:", embedder=embedder, reranker=reranker) as engine:
+
+        def use(number: int) -> str:
+            engine.add(f"tea {number}")
+            return str(engine.search("tea").trace.stages[-1].note)
+
+        with ThreadPoolExecutor(8) as threads:
+            told = list(threads.map(use, range(40)))
+    assert not any("Already borrowed" in text for text in told)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_does_not_wait_for_a_model_that_its_parent_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stand_in(monkeypatch, "sentence_transformers", CrossEncoder=FakeCrossEncoder)
+    reranker = CrossEncoderReranker("org/mini")
+    entered, ended = threading.Event(), threading.Event()
+
+    def slow(pairs: list[tuple[str, str]], **_: object) -> np.ndarray:
+        if threading.current_thread() is not threading.main_thread():
+            entered.set()
+            assert ended.wait(60)
+        return np.ones(len(pairs))
+
+    reranker._model.predict = slow
+    thread = threading.Thread(target=reranker, args=("q", ["a"]))
+    thread.start()
+    assert entered.wait(30)
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(20)  # ends a child that waits for ever
+            reranker("q", ["a"])
+        finally:
+            os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    ended.set()
+    thread.join()
+    assert code == 0
 
 
 def test_a_classifier_of_several_labels_is_refused(reranker: CrossEncoderReranker) -> None:

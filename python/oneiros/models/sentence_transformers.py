@@ -1,4 +1,4 @@
-"""Embedders and cross-encoders from Sentence Transformers.
+"""Embedders and cross-encoders from Sentence Transformers, which threads can share.
 
 Install ``oneiros[sentence-transformers]``.
 """
@@ -6,6 +6,8 @@ Install ``oneiros[sentence-transformers]``.
 from __future__ import annotations
 
 import os
+import threading
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,17 @@ from oneiros.models.embedders import check, default_name
 from oneiros.models.rerankers import one_a_pair
 
 __all__ = ["CrossEncoderReranker", "SentenceTransformerEmbedder"]
+
+
+# A model is run by one thread at a time: its tokenizer sets its padding for each call, and refuses to
+# while another thread is in it ("Already borrowed"). Not attributes, since locks cannot be pickled.
+_TURNS: WeakKeyDictionary[object, threading.RLock] = WeakKeyDictionary()
+os.register_at_fork(after_in_child=_TURNS.clear)  # the threads that hold them are the parent's
+
+
+def _turn(adapter: object) -> threading.RLock:
+    """Return the lock of an adapter; reentrant, as a signal handler may search, too."""
+    return _TURNS.setdefault(adapter, threading.RLock())
 
 
 def _require_batch(batch_size: int) -> None:
@@ -57,13 +70,14 @@ class SentenceTransformerEmbedder:
         """Return one vector per text, shape (len(texts), dimension)."""
         if not texts:
             return np.empty((0, int(self._model.get_sentence_embedding_dimension())), np.float32)
-        output = self._model.encode(
-            texts,
-            batch_size=self._batch_size,
-            convert_to_numpy=True,
-            normalize_embeddings=True,
-            show_progress_bar=False,
-        )
+        with _turn(self):
+            output = self._model.encode(
+                texts,
+                batch_size=self._batch_size,
+                convert_to_numpy=True,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+            )
         return check(output, len(texts))
 
 
@@ -100,10 +114,11 @@ class CrossEncoderReranker:
         """
         if not texts:
             return np.empty(0)
-        output = self._model.predict(
-            [(query, text) for text in texts],
-            batch_size=self._batch_size,
-            convert_to_numpy=True,
-            show_progress_bar=False,
-        )
+        with _turn(self):
+            output = self._model.predict(
+                [(query, text) for text in texts],
+                batch_size=self._batch_size,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
         return one_a_pair(output, len(texts))
