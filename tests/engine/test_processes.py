@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -202,6 +203,38 @@ def test_an_async_engine_does_not_wait_in_a_forked_child_for_its_parents_threads
         assert of_child(lambda: asyncio.run(unopened.count())) == "nothing"
     asyncio.run(in_a_loop())
     asyncio.run(mind.close())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_that_is_forked_beside_a_write_collects_its_garbage() -> None:
+    reads, forked = threading.Event(), threading.Event()
+
+    def records() -> Iterator[dict[str, object]]:
+        yield {"text": "ant"}
+        reads.set()
+        assert forked.wait(30)
+
+    def own() -> Iterator[dict[str, object]]:
+        yield {"text": "bee"}
+        assert of_child(collects) == "nothing"
+
+    def collects() -> None:
+        if not gc.isenabled():
+            raise AssertionError
+
+    with oneiros.Engine(":memory:") as mind:
+        writer = threading.Thread(target=mind.add_many, args=(records(),))
+        writer.start()
+        assert reads.wait(30)
+        try:
+            assert of_child(collects) == "nothing"
+        finally:
+            forked.set()
+            writer.join()
+        mind.add_many(own())
+        assert len(mind) == 2
+    assert gc.isenabled()
 
 
 def of_child(call: Callable[[], object]) -> str:

@@ -883,18 +883,35 @@ def _gone(write: ColumnWrite) -> ColumnWrite:
 class Uncollected:
     """A context manager that pauses garbage collection while many lasting objects are made.
 
-    Otherwise the collector would traverse all of them, which stalls searches for half a second.
+    Otherwise the collector would traverse all of them, which stalls searches for half a second. A
+    child that is forked meanwhile collects.
     """
 
     __slots__ = ("_was_enabled",)
 
     def __enter__(self) -> None:
         self._was_enabled = gc.isenabled()
+        if self._was_enabled:
+            _PAUSES.add(self)
         gc.disable()
 
     def __exit__(self, *_: object) -> None:
         if self._was_enabled:
             gc.enable()
+            _PAUSES.discard(self)
+
+
+_PAUSES: Final[set[Uncollected]] = set()  # those that have ended collecting
+
+
+def _collect_in_child() -> None:
+    """After a fork, in the child: collect, as it may never reach the end of a pause."""
+    if _PAUSES:
+        _PAUSES.clear()
+        gc.enable()
+
+
+os.register_at_fork(after_in_child=_collect_in_child)
 
 
 _OPEN: weakref.WeakSet[Sync] = weakref.WeakSet()
