@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import gc
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -168,6 +170,18 @@ def test_a_forked_child_is_told_to_open_for_itself(path: Path) -> None:
                     os._exit(code)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert mind.search("ant").results
+
+
+def test_an_engine_that_is_sent_to_another_process_is_refused_by_name(path: Path) -> None:
+    mind = oneiros.AsyncEngine(path)
+    with oneiros.Engine(path) as engine:
+        scope = engine.scope(user="ada")
+        sent: list[object] = [engine, engine.search, scope.add, engine.dream(dry_run=True), mind]
+        for thing in (*sent, mind.search, asyncio.run(mind.scope(user="ada"))):
+            for copied in (pickle.dumps, copy.deepcopy):
+                with pytest.raises(TypeError, match="open the store by its path"):
+                    copied(thing)
+    asyncio.run(mind.close())
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

@@ -68,10 +68,10 @@ class DreamPlan:
     def __init__(
         self, draft: Draft, report: DreamReport, revision: int, services: EngineServices
     ) -> None:
+        self._services = services  # first: to pickle it says why that is refused
         self.draft = draft
         self.report = report
         self.revision = revision
-        self._services = services
 
     @property
     def id(self) -> str:

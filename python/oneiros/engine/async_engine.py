@@ -17,6 +17,7 @@ from typing import (
     Final,
     Generic,
     Literal,
+    NoReturn,
     ParamSpec,
     Self,
     TypeVar,
@@ -26,6 +27,7 @@ from typing import (
 
 from oneiros.engine.engine import Engine
 from oneiros.engine.memories import Memories
+from oneiros.engine.scope import NOT_PICKLED
 from oneiros.errors import EngineClosed
 from oneiros.model.calls import named_calls, plain_function
 from oneiros.model.validation import require_int
@@ -123,6 +125,9 @@ class Workers:
             finally:
                 for _ in range(acquired):
                     self._free.release()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(NOT_PICKLED)
 
     def _enter_loop(self) -> None:
         """Serve the running event loop from now on.
@@ -380,8 +385,8 @@ class AsyncMemories(Generic[Target]):
         place: CallSite | None,
         scoped: Memories | None = None,
     ) -> None:
+        self._workers = workers  # first: to pickle them says why that is refused
         self._opened = opened
-        self._workers = workers
         self._place = place  # of the constructor call
         self._scoped = scoped  # None of an engine
 

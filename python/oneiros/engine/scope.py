@@ -6,7 +6,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Final,
+    NoReturn,
+    ParamSpec,
+    Protocol,
+    TypeVar,
+    cast,
+)
 
 from oneiros import engine, filters, write
 from oneiros.clock import system_clock
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
     Read = TypeVar("Read", Memory, OwnRow)
 
 __all__ = [
+    "NOT_PICKLED",
     "EngineServices",
     "Scope",
     "ScopeLoader",
@@ -57,6 +68,12 @@ __all__ = [
     "is_within",
     "watched",
 ]
+
+NOT_PICKLED: Final = (
+    "an engine, its scopes and its plans cannot be pickled or copied deeply: open the store by its "
+    "path where it is needed, such as once in each process of a pool"
+)
+"""The message of the TypeError; the error of pickle names a lock."""
 
 _BOUNDS = ("project", "session", "topic", "user", "agent", "namespace")
 
@@ -207,6 +224,9 @@ class EngineServices:
         if os.getpid() != self.sync.open_in:
             msg = "the engine is closed, or came here by fork; a child process opens its own"
             raise EngineClosed(msg)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(NOT_PICKLED)
 
     def require_writable(self, method: str) -> None:
         """Raise EngineReadOnly if the engine is read only.
