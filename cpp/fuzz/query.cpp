@@ -52,9 +52,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<std::uint8_t> bits(data[2] % 9, data[3]);
   const lexical::AllowedRows allowed =
       (data[1] & 2U) != 0 ? lexical::AllowedRows(bits) : lexical::AllowedRows();
+  const QueryWeighing by{.rows = (data[1] & 8U) != 0 ? allowed : lexical::AllowedRows(),
+                         .given = nullptr,
+                         .shares = {.typos = (data[1] & 4U) != 0 ? 0.75 : 0.0}};
   const std::string_view query = fuzz::text_of(data + kHead, size - kHead);
   try {
-    const lexical::Found found = index->search(query, k, allowed, reading);
+    const lexical::Found found = index->search(query, k, allowed, reading, by);
     require(found.hits.size() <= k, "at most k hits");
     std::vector<std::uint32_t> rows;
     for (const lexical::Hit& hit : found.hits) {
@@ -66,7 +69,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       return one.score > other.score || (one.score == other.score && one.row < other.row);
     };
     require(std::ranges::is_sorted(found.hits, is_better), "hits stand in the order of rank");
-    const lexical::WeighedQuery weighed = index->weigh(query, reading, {.rows = {}});
+    const lexical::WeighedQuery weighed = index->weigh(query, reading, by);
     std::vector<double> scores(rows.size());
     index->score_rows(weighed, rows, scores);
     for (std::size_t i = 0; i < rows.size(); ++i) {
