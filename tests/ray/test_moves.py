@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -385,9 +383,9 @@ def test_shards_of_different_times_are_refused() -> None:
     def table(*known: dict[str, ScopePlace], salts: tuple[str, str] = (SALT, SALT)) -> Any:
         return table_of(
             {
-                shard: ShardPlaces(salt, True, {digest_of(value, salt): known[shard][value]}, {})
+                shard: ShardPlaces(salt, True, {digest_of(value, salt): known[shard][value]})
                 if (value := next(iter(known[shard]), None))
-                else ShardPlaces("another", False, {}, {})
+                else ShardPlaces("another", False, {})
                 for shard, salt in enumerate(salts)
             }
         )
@@ -429,76 +427,6 @@ def test_no_name_is_left_of_a_user_that_was_moved_and_forgotten(folder: Path) ->
     assert b"Quux" not in bytes_of(folder)
     with opened(folder) as shards, pytest.raises(ScopeMoved):
         shards.scopes[0].using([name], writes=False).__enter__()
-
-
-def as_named(folder: Path, number: int) -> None:
-    """Write the notes about ada and bob as an older version did."""
-    names = {digest_of(name, SALT): name for name in ("ada", "bob")}
-    with closing(oneiros.Engine(store_file(folder, number), embedder="hashing")) as engine:
-        store = engine._scope.services.store
-        with store.read() as reading:
-            settings = reading.settings()
-        with store.write() as transaction:
-            for key, value in settings.items():
-                for begin, named in (
-                    ("place of scope ", "scope "),
-                    ("given-up move of scope ", "refused "),
-                ):
-                    if key.startswith(begin):
-                        cell = value
-                        if begin.startswith("place"):
-                            cell = json.dumps(json.loads(value)[:3])
-                        transaction.set_setting(named + names[key.removeprefix(begin)], cell)
-                        transaction.remove_setting(key)
-            transaction.remove_setting("salt of scopes")
-
-
-@pytest.mark.parametrize("is_leaving", [False, True])
-def test_notes_with_names_become_digests(folder: Path, is_leaving: bool) -> None:
-    with opened(folder) as shards:
-        expected = state_of(shards.engines[0])
-        move_scope(shards.step, Move("02M", "bob", 0, 1, SALT))
-        if is_leaving:
-            shards.scopes[1].begin(MOVE)
-            shards.scopes[0].leave(MOVE)
-        else:
-            assert not shards.scopes[1].settle(MOVE)
-            move_scope(shards.step, Move("03M", "ada", 0, 1, SALT))
-    for number in range(2):
-        as_named(folder, number)
-    with opened(folder, read_only=True) as shards:  # which cannot change them
-        (left,) = interrupted(shards.places()) or [None]
-        if is_leaving:
-            assert left == MOVE._replace(salt=salt_of(shards.places()))
-        else:
-            assert left is None
-            assert shards.table() == {"bob": 1, "ada": 1}
-        with pytest.raises(ScopeMoved):
-            shards.scopes[0].using(["bob"], writes=False).__enter__()
-    with opened(folder) as shards:
-        salt = salt_of(shards.places())
-        for number, scopes in enumerate(shards.scopes):
-            assert scopes.places.by_value
-            assert not scopes.places.is_keyed
-            shards.step(number, "key_by", salt)
-            assert not scopes.places.by_value
-        shards.recover()
-        before = shards.table()
-        assert before == {"bob": 1, "ada": 0 if is_leaving else 1}
-        with pytest.raises(ScopeMoved):
-            shards.scopes[0].using(["bob"], writes=False).__enter__()
-    with opened(folder) as shards:
-        assert salt_of(shards.places()) == salt
-        assert all(scopes.places.is_keyed for scopes in shards.scopes)
-        assert not any(scopes.places.by_value for scopes in shards.scopes)
-        assert shards.table() == before
-        owner = before["ada"]
-        assert state_of(shards.engines[owner]) == expected
-        with shards.engines[1]._scope.services.store.read() as reading:
-            # As words: digests and salts have "ada" now and then.
-            assert re.search(r"\b(ada|bob)\b", str(reading.settings())) is None
-        move_scope(shards.step, Move("04M", "ada", owner, 1 - owner, salt))
-        assert state_of(shards.engines[1 - owner]) == expected
 
 
 def test_a_namespace_moves_with_all_below_it(tmp_path: Path) -> None:

@@ -124,13 +124,10 @@ class Actors:
         places = self.places()
         self.salt = salt_of(places)
         if not is_read_only:
-            named = [shard for shard, known in places.items() if known.by_value]
-            for shard in named:
-                self.step(shard, "key_by", self.salt)
             moves = interrupted(places)
             for move in moves:
                 finish(self.step, move)
-            if moves or named:
+            if moves:
                 places = self.places()
         self._moved = table_of(places)
 

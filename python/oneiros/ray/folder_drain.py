@@ -89,9 +89,6 @@ def drain_folder(folder: str | os.PathLike[str], shard: int) -> list[MovedScope]
             return {number: each.places for number, each in enumerate(scopes)}
 
         salt = salt_of(places())
-        for number, each in enumerate(scopes):
-            if each.places.by_value:
-                step(number, "key_by", salt)
         for move in interrupted(places()):
             finish(step, move)
         table_of(places())

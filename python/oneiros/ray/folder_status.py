@@ -137,7 +137,7 @@ def _state(home: Path, shard: int) -> tuple[ShardStatus, dict[str, str]]:
     try:
         with closing(Store(path, read_only=True)) as store, store.read() as reading:
             live, settings = reading.live_count(), dict(reading.settings())
-            places = [place for known in places_of(settings) for place in known.values()]
+            places = list(places_of(settings).values())
             state = ShardStatus(
                 shard=shard,
                 is_here=True,

@@ -144,7 +144,7 @@ def interrupted(places: Mapping[int, ShardPlaces]) -> list[Move]:
     return [
         Move(place.move, place.value, shard, place.shard, salt)
         for shard, known in places.items()
-        for place in known.keyed(salt).values()
+        for place in known.by_digest.values()
         if place.state == "leaving"
     ]
 
@@ -162,8 +162,8 @@ def table_of(places: Mapping[int, ShardPlaces]) -> dict[str, int]:
         StoreCorrupt: shards contradict each other, as after one of them alone was restored from a
             generation that was made before a move.
     """
-    salt = salt_of(places)
-    keyed = {shard: known.keyed(salt) for shard, known in places.items()}
+    salt_of(places)  # raises where they differ
+    keyed = {shard: known.by_digest for shard, known in places.items()}
     found: dict[str, tuple[str, int]] = {}
     for shard, known in keyed.items():
         for digest, place in known.items():

@@ -59,9 +59,6 @@ _PLACE: Final = "place of scope "
 _REFUSED: Final = "given-up move of scope "
 """The beginnings of settings, before a digest: the place of a scope, and the last move of it that was
 given up."""
-_NAMED_PLACE: Final = "scope "
-_NAMED_REFUSED: Final = "refused "
-"""The same before a value, as older versions wrote them."""
 _SALT: Final = "salt of scopes"
 """The setting with the key of the digests."""
 _OPEN_SHARDS: Final = "scopes of others go to"
@@ -105,13 +102,6 @@ class ShardPlaces(NamedTuple):
     is_keyed: bool
     """Whether the shard has noted the key."""
     by_digest: dict[str, ScopePlace]
-    by_value: dict[str, ScopePlace]
-    """Those that an older version noted by their values."""
-
-    def keyed(self, salt: str) -> dict[str, ScopePlace]:
-        """Return all places by digest."""
-        named = {digest_of(value, salt): place for value, place in self.by_value.items()}
-        return {**named, **self.by_digest}
 
 
 class Changed(NamedTuple):
@@ -157,7 +147,6 @@ class ShardScopes:
         self._held: set[str | None] = set()  # writes to these wait; None: all writes
         self._salt = ""  # empty: none is noted yet
         self._places: dict[str, ScopePlace] = {}  # by digest
-        self._named: dict[str, ScopePlace] = {}  # by value, of older versions
         self._open_shards: list[int] = []
         # Every process that has the shard open shares a lock on its note.
         self._lock: int | None = None
@@ -182,7 +171,7 @@ class ShardScopes:
     def places(self) -> ShardPlaces:
         """The scopes that were moved, as far as this shard knows."""
         salt = self._salt or self._own_salt
-        return ShardPlaces(salt, bool(self._salt), dict(self._places), dict(self._named))
+        return ShardPlaces(salt, bool(self._salt), dict(self._places))
 
     @property
     def token(self) -> str:
@@ -195,7 +184,7 @@ class ShardScopes:
         Raises:
             ScopeBusy: one is.
         """
-        for place in (*self._places.values(), *self._named.values()):
+        for place in self._places.values():
             if place.state == "leaving":
                 raise _busy(place)
 
@@ -249,10 +238,7 @@ class ShardScopes:
                 raise _busy(place)
 
     def _place(self, value: str) -> ScopePlace | None:
-        place = self._named.get(value)
-        if place is None and self._places:
-            place = self._places.get(digest_of(value, self._salt))
-        return place
+        return self._places.get(digest_of(value, self._salt)) if self._places else None
 
     def _assign(self, value: str) -> None:
         """Send a new scope to another shard, as this one takes no new ones.
@@ -416,38 +402,6 @@ class ShardScopes:
                 missing = [value for value in self.values() if self._place(value) is None]
                 settings |= {_PLACE + digest_of(value, salt): here for value in missing}
             self._record(settings)
-
-    def key_by(self, salt: str) -> None:
-        """Replace the values that an older version noted by their digests.
-
-        Args:
-            salt: the key of the digests.
-        """
-        self._require_salt(salt)
-        services = self._engine._scope.services
-
-        def replace() -> None:
-            with services.sync.writing() as transaction:
-                for key, noted in transaction.settings().items():
-                    cell = noted
-                    if key.startswith(_NAMED_PLACE):
-                        value, begin = key.removeprefix(_NAMED_PLACE), _PLACE
-                        cell = json.dumps(_place_in(cell, value))
-                    elif key.startswith(_NAMED_REFUSED):
-                        value, begin = key.removeprefix(_NAMED_REFUSED), _REFUSED
-                    else:
-                        continue
-                    transaction.set_setting(begin + digest_of(value, salt), cell)
-                    transaction.remove_setting(key)
-                transaction.set_setting(_SALT, salt)
-                transaction.note_traces()
-            with suppress(StoreBusy):  # the next opening removes them
-                services.sync.remove_traces()
-
-        services.sync.writer.run(replace, is_write=True)
-        named, self._named = self._named, {}
-        self._salt = salt
-        self._places |= {digest_of(value, salt): place for value, place in named.items()}
 
     # -- the target ----------------------------------------------------------------------------------
 
@@ -688,43 +642,25 @@ class ShardScopes:
 
     def _note(self, key: str, value: str) -> None:
         self._step_count += 1
-        by_digest, by_value = places_of({key: value})
-        self._places |= by_digest
-        self._named |= by_value
+        self._places |= places_of({key: value})
         if key == _SALT:
             self._salt = value
         elif key == _OPEN_SHARDS:
             self._open_shards = json.loads(value)
 
 
-def places_of(
-    settings: Mapping[str, str],
-) -> tuple[dict[str, ScopePlace], dict[str, ScopePlace]]:
-    """Return the places of scopes among a store's settings, by digest, and older ones by value."""
-    by_digest = {
-        key.removeprefix(_PLACE): _place_in(cell, "")
+def places_of(settings: Mapping[str, str]) -> dict[str, ScopePlace]:
+    """Return the places of scopes among a store's settings, by digest."""
+    return {
+        key.removeprefix(_PLACE): ScopePlace(*json.loads(cell))
         for key, cell in settings.items()
         if key.startswith(_PLACE)
     }
-    by_value = {
-        value: _place_in(cell, value)
-        for key, cell in settings.items()
-        if key.startswith(_NAMED_PLACE)
-        for value in (key.removeprefix(_NAMED_PLACE),)
-    }
-    return by_digest, by_value
 
 
 def takes_new_scopes(settings: Mapping[str, str]) -> bool:
     """Return whether the shard with these settings takes new scopes: it was not drained."""
     return not json.loads(settings.get(_OPEN_SHARDS, "[]"))
-
-
-def _place_in(cell: str, value: str) -> ScopePlace:
-    """Return the place in the cell of a setting. Older versions noted the value in the key alone."""
-    place = ScopePlace(*json.loads(cell))
-    is_named = place.state == "leaving" and not place.value
-    return place._replace(value=value) if is_named else place
 
 
 def _digest(move: Move) -> str:
