@@ -130,7 +130,7 @@ class Analyzer {
 
   // Of the words of a query that are unknown or whose term is one of `missing`, in text order:
   // those of which one slip of the hand makes others that the vocabulary has the terms of
-  // (slips.h). Only words of letters, and neither identifiers nor function words nor stop words; at
+  // (slips.h). Only words of letters, and neither function words nor stop words; at
   // most kMostSlippedWords are looked at. Whether a term is near does not depend on other terms.
   // Cost: some 450 stems for a word of nine letters.
   static constexpr std::size_t kMostSlippedWords = 8;
