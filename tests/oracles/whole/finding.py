@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from tests.oracles.bm25 import IDF, length_strength, possible, term_weight
 from tests.oracles.finishing import cosine_of
-from tests.oracles.house import pair_score, pair_weights
+from tests.oracles.house import pair_score, pair_weights, respelled
 from tests.oracles.ieee import as_float32
 from tests.oracles.omega import temporal_proximity
 from tests.oracles.records import Record, time_of
@@ -82,19 +83,53 @@ def terms(words: str) -> list[str]:
     return words.replace('"', " ").replace(",", " ").split()
 
 
-def allowed_by_words(records: Mapping[str, Record], words: str) -> float:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The terms that are searched for a question. H20."""
+
+    terms: list[str]
+    shares: dict[str, float]
+    """Of the weight of those that stand for a misspelt one."""
+    held: dict[str, int]
+    """How many memories hold each."""
+    left: float
+    """How many words are missing still, by their shares, of those that others stand for."""
+
+
+def asked_for(records: Mapping[str, Record], words: str, typos: float = 0.0) -> Asked:
+    """Return the terms of a question, with those one slip away that stand for missing ones."""
+    documents, asked = counted(records), terms(words)
+    held: dict[str, int] = {}
+    for counts in documents.values():
+        for word in counts:
+            held[word] = held.get(word, 0) + 1
+    read = respelled(asked, held) if typos else {}
+    return Asked(
+        terms=[read.get(word, word) for word in asked],
+        shares=dict.fromkeys(read.values(), typos),
+        held=held,
+        left=len(read) * (1 - typos),
+    )
+
+
+def allowed_by_words(records: Mapping[str, Record], words: str, typos: float = 0.0) -> float:
     """Return the BM25 that no memory exceeds. H3."""
-    documents, asked = counted(records), terms(words)
-    held = {term: sum(term in counts for counts in documents.values()) for term in asked}
-    return possible(len(documents), held, asked)
+    count, asked = len(counted(records)), asked_for(records, words, typos)
+    left = asked.left * IDF["lucene"](count, 1) if count else 0.0
+    return possible(count, asked.held, asked.terms, asked.shares) + left
 
 
-def pairs(records: Mapping[str, Record], words: str) -> tuple[dict[str, float], float]:
+def pairs(
+    records: Mapping[str, Record], words: str, typos: float = 0.0
+) -> tuple[dict[str, float], float]:
     """Return the weight of the pairs of words that each memory has, and that of all. H14."""
-    documents, asked = counted(records), terms(words)
-    held = {term: sum(term in counts for counts in documents.values()) for term in asked}
-    idf = {term: IDF["lucene"](len(documents), df) for term, df in held.items() if df}
-    weights = pair_weights(asked, idf)
+    documents, asked = counted(records), asked_for(records, words, typos)
+    weighed = {
+        term: asked.shares.get(term, 1.0) * IDF["lucene"](len(documents), asked.held[term])
+        for term in asked.terms
+        if asked.held.get(term)
+    }
+    weights = pair_weights(asked.terms, weighed)
     found = {id: pair_score(weights, apart(records[id])) for id in documents}
     return found, sum(weights.values())
 
@@ -106,19 +141,21 @@ def bm25f(
     b: float,
     half_length: float = 0.0,
     title: tuple[float, float] = TITLE,
+    typos: float = 0.0,
 ) -> dict[str, float]:
     """Return Lucene's BM25F of every memory that holds a word. Statistics: all not deleted."""
     documents, length = counted(records, title[0]), lengths(records, title)
     average = sum(length.values()) / len(documents) if documents else 0.0
     strength = length_strength(b, average, half_length) if average else b
-    asked = terms(words)
+    asked = asked_for(records, words, typos)
     found: dict[str, float] = {}
-    for term in dict.fromkeys(asked):
+    for term in dict.fromkeys(asked.terms):
         holding = [id for id, counts in documents.items() if term in counts]
         for id in holding:
             norm = 1 - strength + strength * length[id] / average
             weight = term_weight("lucene", documents[id][term], norm, k1, 0.0)  # type: ignore[arg-type]
-            gain = asked.count(term) * IDF["lucene"](len(documents), len(holding)) * weight
+            count = asked.shares.get(term, 1.0) * asked.terms.count(term)
+            gain = count * IDF["lucene"](len(documents), len(holding)) * weight
             found[id] = found.get(id, 0.0) + gain
     return found
 

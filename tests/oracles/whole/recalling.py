@@ -13,6 +13,7 @@ from oneiros.conflicts import model as conflicts_model
 from tests.oracles import conflicts, expansion, finishing
 from tests.oracles.associations import bridges
 from tests.oracles.expansion import Result
+from tests.oracles.house import TYPOS
 from tests.oracles.profiles import MODELS, Model
 from tests.oracles.remembering import HOUSE, Rule
 from tests.oracles.whole.answers import MISSES, Answer, Found
@@ -41,6 +42,7 @@ class Pipeline:
     b: float = 0.75
     half_length: float = 0.0
     title: tuple[float, float] = TITLE
+    typos: float = 0.0
     hides_cold: bool = False
     has_time: bool = False
     damps_outside: bool = False
@@ -73,6 +75,7 @@ class Pipeline:
             self.b,
             self.half_length,
             self.title,
+            self.typos,
             hides_cold=self.hides_cold,
             has_time=self.has_time,
             damps_outside=self.damps_outside,
@@ -212,6 +215,7 @@ PIPELINES = {
         b=1.0,
         half_length=65.0,
         title=HOUSE_TITLE,
+        typos=TYPOS,
         has_time=True,
         damps_outside=True,
         lending=Lending(),

@@ -65,6 +65,7 @@ class Search:
     b: float
     half_length: float = 0.0
     title: tuple[float, float] = TITLE
+    typos: float = 0.0
     hides_cold: bool = False
     has_time: bool = False
     damps_outside: bool = False
@@ -80,11 +81,14 @@ class Search:
 
     def __post_init__(self) -> None:
         records, asked = self.world.records, self.question
-        self.bm25 = bm25f(records, asked.words, self.k1, self.b, self.half_length, self.title)
-        paired, all_pairs = pairs(records, asked.words)
+        self.bm25 = bm25f(
+            records, asked.words, self.k1, self.b, self.half_length, self.title, self.typos
+        )
+        paired, all_pairs = pairs(records, asked.words, self.typos)
         share = self.model.pairs
         self.words = {id: score + share * paired[id] for id, score in self.bm25.items()}
-        self.possible = allowed_by_words(records, asked.words) + share * all_pairs
+        possible = allowed_by_words(records, asked.words, self.typos)
+        self.possible = possible + share * all_pairs
         self.cosine = {} if asked.vector is None else cosines(records, asked.vector)
         shown = [
             id
