@@ -132,7 +132,7 @@ class Analyzer {
   // those of which one slip of the hand makes others that the vocabulary has the terms of
   // (slips.h). Only words of letters, and neither function words nor stop words; at most
   // kMostSlippedWords are looked at. Whether a term is near does not depend on other terms. Cost:
-  // some 450 stems for a word of nine letters.
+  // some 300 stems for a word of nine letters.
   static constexpr std::size_t kMostSlippedWords = 8;
   std::vector<SlippedWord> slipped_words(std::string_view utf8,
                                          std::span<const TermId> missing) const;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 
 #include "analysis/character_class.h"
 #include "analysis/utf8.h"
@@ -23,6 +24,45 @@ constexpr std::array kAlphabets = {
     Alphabet{0x0370, 0x03FF, 0x03B1, 0x03C9},  // alpha to omega
     Alphabet{0x0400, 0x04FF, 0x0430, 0x044F},  // a to ya
 };
+
+// What is typed in place of each letter from a to z: its neighbours on a QWERTY keyboard, diagonal
+// ones among them; of vowels and y, the others; of letters that sound alike, the other: b p, c k,
+// c q, c s, c z, d t, f v, g j, k q, l r, m n, s x, s z, v w.
+constexpr std::array<std::string_view, 26> kMistaken = {
+    "eioqsuwxyz",  // a
+    "fghnpv",      // b
+    "dfkqsvxz",    // c
+    "cefrstvwx",   // d
+    "adfiorsuwy",  // e
+    "bcdegrtv",    // f
+    "bfhjnrtvy",   // g
+    "bgjmntuy",    // h
+    "aejklouy",    // i
+    "ghikmnuy",    // j
+    "cijlmoqu",    // k
+    "ikopr",       // l
+    "hjkn",        // m
+    "bghjm",       // n
+    "aeiklpuy",    // o
+    "blo",         // p
+    "acksw",       // q
+    "defglt",      // r
+    "acdeqwxz",    // s
+    "dfghry",      // t
+    "aehijkoy",    // u
+    "bcdfgw",      // v
+    "adeqsv",      // w
+    "acdsz",       // x
+    "aeghijotu",   // y
+    "acsx",        // z
+};
+
+bool may_be_mistaken(std::string_view letter, std::string_view typed) {
+  const char own = letter.front();
+  return own < 'a' || own > 'z'
+             ? letter != typed
+             : kMistaken[static_cast<std::size_t>(own - 'a')].find(typed) != std::string_view::npos;
+}
 
 // The letters of a word, and where each begins.
 struct Letters {
@@ -103,7 +143,7 @@ std::vector<std::string> one_slip_away(std::string_view word) {
   }
   for (std::size_t at = 1; at < count; ++at) {
     for (const std::string& letter : alphabet) {
-      if (letter != letters.at(at)) {
+      if (may_be_mistaken(letters.at(at), letter)) {
         found.push_back(joined(letters.between(0, at), letter, letters.from(at + 1)));
       }
     }

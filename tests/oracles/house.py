@@ -261,14 +261,36 @@ TYPOS = 0.8
 """The share of its weight that a word has in place of a misspelt one. H20."""
 
 
+KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+VOWELS = "aeiouy"
+ALIKE = ["bp", "ck", "cq", "cs", "cz", "dt", "fv", "gj", "kq", "lr", "mn", "sx", "sz", "vw"]
+
+
+def is_mistaken(letter: str, other: str) -> bool:
+    """Tell whether one Latin letter is easily typed in place of another. H20."""
+    (row, at), (other_row, other_at) = (
+        next((row, keys.index(one)) for row, keys in enumerate(KEYS) if one in keys)
+        for one in (letter, other)
+    )
+    is_near = abs(row - other_row) <= 1 and abs(at - other_at) <= 1
+    is_vowel = letter in VOWELS and other in VOWELS
+    return letter != other and (is_near or is_vowel or "".join(sorted(letter + other)) in ALIKE)
+
+
 def one_slip_away(word: str, letters: str = "abcdefghijklmnopqrstuvwxyz") -> set[str]:
-    """Return the words that one slip makes of a word; the first letter stays. H20."""
+    """Return the words that one slip makes of a word of a to z; the first letter stays. H20."""
     if len(word) < 4 or len(word) > 32 or not word.isalpha():
         return set()
     cuts = [(word[:at], word[at:]) for at in range(1, len(word) + 1)]
     swapped = {start + end[1] + end[0] + end[2:] for start, end in cuts if len(end) > 1}
     left_out = {start + end[1:] for start, end in cuts if end}
-    replaced = {start + letter + end[1:] for start, end in cuts if end for letter in letters}
+    replaced = {
+        start + letter + end[1:]
+        for start, end in cuts
+        if end
+        for letter in letters
+        if is_mistaken(end[0], letter)
+    }
     put_in = {start + letter + end for start, end in cuts for letter in letters}
     return (swapped | left_out | replaced | put_in) - {word}
 
