@@ -153,8 +153,8 @@ class LexicalChannel(_Channel):
     typos: float | None = None
     """Share of its weight, 0 to 1, that a word has which is searched in place of one that no text
     has, as the latter may have a typing error: the word in most texts that one slip makes of it, a
-    letter left out, put in, replaced or swapped with the next. For queries in plain syntax. None: 0,
-    no such words. Source: docs/systems/house.md H20."""
+    letter left out, put in, swapped with the next or replaced by one that is easily typed for it.
+    For queries in plain syntax. None: 0, no such words. Source: docs/systems/house.md H20."""
 
     title_weight: float | None = None
     """Weight of a word in the title relative to one in the text, of stores created with this
