@@ -77,15 +77,18 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # What searches leave is written when a rule says so, and never by the clock.
-        self.patience = mock.patch.object(reinforce, "FLUSH_SECONDS", 3_600.0)
-        self.patience.start()
-        # A check reads every cycle, and each step checks: of equal records once.
-        self.once = [
-            mock.patch.object(module, name, lru_cache(256)(getattr(module, name)))
-            for module, name in ((history, "_read"), (undo_log, "decoded"))
+        self.patches = [
+            # What searches leave is written when a rule says so, and neither by the clock nor for
+            # being much.
+            mock.patch.object(reinforce, "FLUSH_SECONDS", 3_600.0),
+            mock.patch.object(reinforce, "FLUSH_EVENTS", reinforce.MOST_WAITING),
+            # A check reads every cycle, and each step checks: of equal records once.
+            *(
+                mock.patch.object(module, name, lru_cache(256)(getattr(module, name)))
+                for module, name in ((history, "_read"), (undo_log, "decoded"))
+            ),
         ]
-        for patch in self.once:
+        for patch in self.patches:
             patch.start()
         self.folder = tempfile.TemporaryDirectory(prefix="oneiros-dreams-", dir=IN_MEMORY)
         self.now, self.count, self.places = NOW, 0, 0
@@ -119,7 +122,7 @@ class Life(RuleBasedStateMachine):
     def teardown(self) -> None:
         for mind in self.minds:
             mind.close()
-        for patch in (self.patience, *self.once):
+        for patch in self.patches:
             patch.stop()
         self.folder.cleanup()
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from oneiros.dream.plan import DreamPlan
-from oneiros.dream.report import DreamReport
+from oneiros.dream.report import DreamReport, FieldChange
 from oneiros.store import cycles
 from oneiros.write import sync
 from tests.engine.dream_model import State, after_cycle, after_undoing, within_rails
@@ -43,6 +43,15 @@ def relinked(was: State, now: State) -> set[str]:
     pairs = was.links.keys() | now.links.keys()
     changed = (pair for pair in pairs if was.links.get(pair) != now.links.get(pair))
     return {id for pair in changed if pair <= now.memories.keys() for id in pair}
+
+
+def beyond_the_day(changes: Collection[FieldChange], report: DreamReport, was: State) -> set[str]:
+    """Return what a plan was to take away and left, since other cycles of the day took much (R19)."""
+    told = {one.id for one in changes if one.removal} & was.memories.keys()
+    over = told - {*report.changed_since} - {one.id for one in report.named if one.removal}
+    left = [one for one in report.left_alone if not one.phase and one.reason == "prune budget"]
+    assert len(over) == sum(one.memories for one in left)
+    return over
 
 
 PLACES: dict[str, type] = {
@@ -124,7 +133,8 @@ class Dreaming(Life):
         before, was = self.state.memories, planned.state.memories
         report = planned.plan.apply()
         after = State.of(self.path)
-        after_cycle(self.state, after, changes, report)
+        over = beyond_the_day(changes, report, self.state)
+        after_cycle(self.state, after, [one for one in changes if one.id not in over], report)
         touched = {id for id in was.keys() & before.keys() if was[id] != before[id]}
         touched |= relinked(planned.state, self.state)
         asked = {change.id for change in changes if change.field not in {"link", "memory"}}
