@@ -90,11 +90,6 @@ AnalyzedTexts analyze_many(const LexicalIndex& index, const py::list& texts,
   return index.analyze_many(read.indexed);
 }
 
-void learn_terms(const LexicalIndex& index, const std::vector<std::string>& terms) {
-  const ReleasedGil nogil;
-  index.learn_terms(terms);
-}
-
 std::size_t add_analyzed(LexicalIndex& index, const py::object& rows, AnalyzedTexts& texts) {
   const Numbers<std::uint32_t> read_rows(rows, "rows");
   const ReleasedGil nogil;
@@ -177,9 +172,6 @@ void register_lexical(py::module_& module) {
       .def("analyze_many", &analyze_many, py::kw_only(), py::arg("texts"),
            py::arg("titles") = py::none(), py::arg("tags") = py::none(),
            "Analyse texts: the first half of add_many, without an effect on searches.")
-      .def(
-          "learn_terms", &learn_terms, py::kw_only(), py::arg("terms"),
-          "Let queries know terms that no text here has, such as those of statistics from outside.")
       .def("add_analyzed", &add_analyzed, py::kw_only(), py::arg("rows"), py::arg("texts"),
            "Index analysed texts: the second half. The texts are empty afterwards.")
       .def("delete", &LexicalIndex::remove, Unlocked(), py::kw_only(), py::arg("row"),

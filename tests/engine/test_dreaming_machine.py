@@ -47,8 +47,8 @@ def relinked(was: State, now: State) -> set[str]:
 
 def beyond_the_day(changes: Collection[FieldChange], report: DreamReport, was: State) -> set[str]:
     """Return what a plan was to take away and left, since other cycles of the day took much (R19)."""
-    told = {one.id for one in changes if one.removal} & was.memories.keys()
-    over = told - {*report.changed_since} - {one.id for one in report.named if one.removal}
+    planned = {one.id for one in changes if one.removal} & was.memories.keys()
+    over = planned - {*report.changed_since} - {one.id for one in report.named if one.removal}
     left = [one for one in report.left_alone if not one.phase and one.reason == "prune budget"]
     assert len(over) == sum(one.memories for one in left)
     return over

@@ -186,7 +186,7 @@ def test_an_engine_that_is_sent_to_another_process_is_refused_by_name(path: Path
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_is_told_to_plan_for_itself(path: Path) -> None:
+def test_a_forked_child_plans_for_itself(path: Path) -> None:
     with oneiros.Engine(path) as mind:
         mind.add("ant")
         plan = mind.dream(dry_run=True)

@@ -412,7 +412,6 @@ def test_prefixes_also_find_the_terms_of_given_statistics() -> None:
     )
     for row, text in enumerate(["he runs", "tea", "a rune"]):
         core.add(row=row, text=text)
-    core.learn_terms(terms=["quasar"])
 
     def permitted(query: str, terms: dict[str, list[str]] | None) -> list[int]:
         given = None

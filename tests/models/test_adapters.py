@@ -104,8 +104,8 @@ def test_threads_share_the_models_of_sentence_transformers(
             return str(engine.search("tea").trace.stages[-1].note)
 
         with ThreadPoolExecutor(8) as threads:
-            told = list(threads.map(use, range(40)))
-    assert not any("Already borrowed" in text for text in told)
+            outcomes = list(threads.map(use, range(40)))
+    assert not any("Already borrowed" in text for text in outcomes)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

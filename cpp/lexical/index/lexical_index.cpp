@@ -575,6 +575,9 @@ QueryStatistics LexicalIndex::statistics(std::string_view query, const QueryRead
 std::optional<std::vector<std::uint8_t>> LexicalIndex::permitted(
     std::string_view query, const QueryReading& reading, const lexical::AllowedRows& allowed,
     const QueryStatistics* given) const {
+  if (given != nullptr) {
+    learn_unknown(given->df);
+  }
   const AnalyzedAsRead analyzed = analyze_query(query, reading, {.rows = {}, .given = given});
   const auto* const asked = std::get_if<lexical::ClauseQuery>(&analyzed);
   const auto forbids = [](const lexical::CountedClause& one) {

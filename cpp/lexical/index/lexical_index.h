@@ -127,9 +127,6 @@ class LexicalIndex {
   // searches and writers. Throws std::invalid_argument if a field is too long.
   [[nodiscard]] AnalyzedTexts analyze_many(std::span<const IndexedText> texts) const;
 
-  // Lets queries know terms that no text here has, such as those of statistics from outside.
-  void learn_terms(std::span<const std::string> terms) const { analyzer_->learn_terms(terms); }
-
   // The second part of add_many(). REQUIRES: `texts` were analysed by this index.
   std::size_t add_analyzed(std::span<const std::uint32_t> rows, AnalyzedTexts texts,
                            const Interrupt& pause = {});

@@ -140,12 +140,6 @@ class QueryWeights(NamedTuple):
     variants: QueryStatistics | None
     """Those of its variants; None: it has none."""
 
-    @property
-    def terms(self) -> list[str]:
-        """All terms, once each."""
-        given = [self.query] if self.variants is None else [self.query, self.variants]
-        return list(dict.fromkeys(term for each in given for term in each.frequencies))
-
 
 class RememberedVectors:
     """An embedder that embeds each batch of texts once, as a search is run more than once.
@@ -179,7 +173,6 @@ class CandidateModel:
         settings: name and width of the shards' vectors; see ``TextVectors``.
         embedder: replaces that of ``client``.
         expansions: what the query expander returned so far, to which calls add.
-        terms: the terms that queries must know, even if no candidate has them.
         has_links: whether any shard has links.
         has_sessions: whether any shard has memories of sessions.
         has_vectors: whether any shard has vectors.
@@ -198,7 +191,6 @@ class CandidateModel:
         settings: Mapping[str, str],
         embedder: Embedder | None,
         expansions: Expansions,
-        terms: Sequence[str],
         has_links: bool,
         has_sessions: bool,
         has_vectors: bool,
@@ -206,8 +198,6 @@ class CandidateModel:
         bounds: Mapping[str, str],
     ) -> None:
         model = ReadModel(options, vector_index="flat")
-        # A word that no candidate has still weighs as much as in the whole: it must have a number.
-        model.indexes.lexical.learn_terms(terms=list(terms))
         model.texts.read(())
         width = settings.get(DIMENSION_SETTING)
         if has_vectors and width:

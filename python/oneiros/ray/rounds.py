@@ -183,7 +183,7 @@ class _Search:
 
     def _question(self) -> tuple[SearchCall, ShardQuestion]:
         """Return the search, and what the shards need of it."""
-        call = self._model({}, None, ()).call(self._options, self._k)
+        call = self._model({}, ()).call(self._options, self._k)
         call.options.require_reinforcement(call.profile)
         requests, _ = call.requests([self._query], [self._embedding])
         profile, given = call.profile, vars(self._options)
@@ -279,7 +279,7 @@ class _Search:
         rule = profile.expansion
         links: dict[tuple[str, str], StoredLink] = {}
         known: set[str] = set()
-        model, size = self._model(overviews, weights, links.values()), self._size
+        model, size = self._model(overviews, links.values()), self._size
         is_final = not self._reranks
         while True:
             ranked = model.ranked(
@@ -316,7 +316,7 @@ class _Search:
                 for each in linked.values():
                     links |= {(link.one, link.other): link for link in each.links}
             if beside or self._size != size:
-                model, size = self._model(overviews, weights, links.values()), self._size
+                model, size = self._model(overviews, links.values()), self._size
             else:
                 model.set_links(list(links.values()))
 
@@ -355,7 +355,6 @@ class _Search:
     def _model(
         self,
         overviews: Mapping[int, Overview],
-        weights: QueryWeights | None,
         links: Iterable[StoredLink],
     ) -> CandidateModel:
         """Return the model of the candidates so far."""
@@ -372,7 +371,6 @@ class _Search:
             ),
             embedder=self._embedder,
             expansions=self._expansions,
-            terms=() if weights is None else weights.terms,
             has_links=any(each.has_links for each in known),
             has_sessions=any(each.has_sessions for each in known),
             has_vectors=any(each.has_vectors for each in known),

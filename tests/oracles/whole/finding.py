@@ -89,11 +89,11 @@ class Asked:
 
     terms: list[str]
     shares: dict[str, float]
-    """Of the weight of those that stand for a misspelt one."""
+    """By term that stands for a misspelt one, its share of the weight."""
     held: dict[str, int]
-    """How many memories hold each."""
+    """By term, the number of memories that hold it."""
     left: float
-    """How many words are missing still, by their shares, of those that others stand for."""
+    """The number of replaced words, each by the share of its weight that is missing still."""
 
 
 def asked_for(records: Mapping[str, Record], words: str, typos: float = 0.0) -> Asked:
