@@ -255,7 +255,7 @@ CAMPAIGNS: Final[dict[str, Campaign]] = {
     "failing_allocations": Campaign("sweeps", 1, len(allocations.SWEEPS), failing_allocations),
     "lost_power": Campaign("states", 250, 100_000, lost_power),
     "scopes": Campaign("operations", 1_500, 100_000, scopes),
-    "states": Campaign("examples", 5, 50_000, states),
+    "states": Campaign("examples", 20, 50_000, states),
     "hostile_snapshots": Campaign("files", 10_000, 10_000_000, hostile_snapshots),
     "threads": Campaign("rounds", 1, 500, threads),
 }

@@ -13,7 +13,7 @@ from oneiros.model.fields import ENUMS
 from oneiros.scoring.profile import Profile
 from oneiros.scoring.safety_limits import SafetyRails
 from tests.dream.worlds import DAY
-from tests.engine.dream_stores import as_held, links, memories
+from tests.engine.dream_stores import as_held, memories_and_links
 from tests.oracles.ieee import as_float32
 
 __all__ = [
@@ -41,11 +41,10 @@ class State:
     @classmethod
     def of(cls, path: Path) -> State:
         """Return what the file holds now."""
-        held = memories(path)
+        held, links = memories_and_links(path)
         named = {row["sequence"]: id for id, row in held.items()}
         found = {
-            frozenset((named[one], named[other])): _said(row)
-            for (one, other), row in links(path).items()
+            frozenset((named[one], named[other])): _said(row) for (one, other), row in links.items()
         }
         return cls(held, found)
 

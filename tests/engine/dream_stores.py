@@ -25,6 +25,8 @@ __all__ = [
     "filled_mind",
     "links",
     "memories",
+    "memories_and_links",
+    "pages",
     "random_mind",
     "tables",
 ]
@@ -98,20 +100,24 @@ def _varied(number: int) -> dict[str, Any]:
     }
 
 
-def _rows(path: Path | str, sql: str) -> list[dict[str, Any]]:
+def _opened(path: Path | str) -> closing[apsw.Connection]:
     # By the engine's own SQLite: a second copy of the library in one process breaks the first's locks.
-    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        cursor = connection.cursor()
-        return [
-            dict(zip((name for name, _ in cursor.getdescription()), row, strict=True))
-            for row in cursor.execute(sql)
-        ]
+    return closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY))
+
+
+def _rows(connection: apsw.Connection, sql: str) -> list[dict[str, Any]]:
+    cursor = connection.execute(sql)
+    names: list[str] = []
+    found = []
+    for row in cursor:
+        names = names or [name for name, _ in cursor.getdescription()]
+        found.append(dict(zip(names, row, strict=True)))
+    return found
 
 
 def memories(path: Path | str) -> dict[str, dict[str, Any]]:
     """Return every memory's fields by id, as the file holds them, the deleted among them."""
-    rows = _rows(path, "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence")
-    return {row["id"]: row | _UNSAID for row in rows}
+    return memories_and_links(path)[0]
 
 
 def as_held(name: str, value: Any) -> Any:
@@ -124,14 +130,33 @@ def as_held(name: str, value: Any) -> Any:
 
 def links(path: Path | str) -> dict[tuple[int, int], dict[str, Any]]:
     """Return every link's fields by its two ends, as the file holds them."""
-    rows = _rows(path, "SELECT * FROM link WHERE weight > 0")
-    return {(row["first"], row["second"]): row | _UNSAID for row in rows}
+    return memories_and_links(path)[1]
+
+
+def memories_and_links(
+    path: Path | str,
+) -> tuple[dict[str, dict[str, Any]], dict[tuple[int, int], dict[str, Any]]]:
+    """Return what :func:`memories` and :func:`links` do."""
+    with _opened(path) as connection:
+        rows = _rows(
+            connection, "SELECT * FROM memory JOIN lifecycle USING (sequence) ORDER BY sequence"
+        )
+        pairs = _rows(connection, "SELECT * FROM link WHERE weight > 0")
+    held = {row["id"]: row | _UNSAID for row in rows}
+    return held, {(row["first"], row["second"]): row | _UNSAID for row in pairs}
 
 
 def tables(path: Path | str) -> dict[str, list[dict[str, Any]]]:
     """Return every table of a file, whole."""
-    names = _rows(path, "SELECT name FROM sqlite_schema WHERE type = 'table'")
-    return {row["name"]: _rows(path, f'SELECT * FROM "{row["name"]}"') for row in names}
+    with _opened(path) as connection:
+        names = _rows(connection, "SELECT name FROM sqlite_schema WHERE type = 'table'")
+        return {row["name"]: _rows(connection, f'SELECT * FROM "{row["name"]}"') for row in names}
+
+
+def pages(path: Path | str) -> bytes:
+    """Return every page of a file, as it and its log hold them."""
+    with _opened(path) as connection:
+        return connection.serialize("main")
 
 
 def columns(mind: oneiros.Engine) -> dict[str, bytes]:

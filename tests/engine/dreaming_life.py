@@ -138,6 +138,18 @@ class Life(RuleBasedStateMachine):
         gone: Collection[str] = (),
         are_links_same: bool = True,
     ) -> None:
+        """Assert that the file holds what was promised and changed nothing else; that all agree."""
+        self.takes_over(promised, also, gone=gone, are_links_same=are_links_same)
+        self.all_agree()
+
+    def takes_over(
+        self,
+        promised: dict[str, dict[str, Any]],
+        also: Collection[str] = (),
+        *,
+        gone: Collection[str] = (),
+        are_links_same: bool = True,
+    ) -> None:
         """Assert that the file holds what was promised and changed nothing else; take it over."""
         now, was = State.of(self.path), self.state
         assert now.memories.keys() == (was.memories.keys() | promised.keys()) - set(gone)
@@ -153,7 +165,6 @@ class Life(RuleBasedStateMachine):
                 elif before and not (name in also or (id in written and name in REINFORCED)):
                     assert value == before[name], (id, name)
         self.state = now
-        self.all_agree()
 
     def _settled(self, now: State) -> set[str]:
         """Return the ids whose uses were written; who writes any of its own writes all of them."""
@@ -216,9 +227,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(which=WHICH)
     def flush(self, which: int) -> None:
-        mind = self.mind(which)
-        mind.flush()
-        self.holds({}, are_links_same=False)
+        self.writes_uses(which)
+        self.all_agree()
+
+    def writes_uses(self, which: int) -> None:
+        self.mind(which).flush()
+        self.takes_over({}, are_links_same=False)
         assert not self.state.memories.keys() & self.owed.pop(self.writer, Counter()).keys()
 
     @rule(which=WHICH, one=ONE, what=CHANGES)
@@ -352,6 +366,6 @@ class Life(RuleBasedStateMachine):
         self.now += days * DAY
 
     def all_flushed(self) -> None:
-        """Let every engine write what its searches left."""
+        """Let every engine write what its searches left; what comes next asks whether all agree."""
         for place in range(len(self.minds)):
-            self.flush(place)
+            self.writes_uses(place)

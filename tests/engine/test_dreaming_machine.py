@@ -23,7 +23,7 @@ from oneiros.dream.report import DreamReport, FieldChange
 from oneiros.store import cycles
 from oneiros.write import sync
 from tests.engine.dream_model import State, after_cycle, after_undoing, within_rails
-from tests.engine.dream_stores import called, tables
+from tests.engine.dream_stores import called, pages
 from tests.engine.dreaming_life import CHANGES, ONE, WHICH, Life
 
 pytestmark = pytest.mark.filterwarnings("ignore::oneiros.MissingEmbedderWarning")
@@ -108,10 +108,10 @@ class Dreaming(Life):
     @rule(which=WHICH, judge=JUDGES, later=st.booleans(), what=st.none() | CHANGES, one=ONE)
     def dry_run(self, which: int, judge: Any, later: bool, what: str | None, one: int) -> None:
         self.all_flushed()
-        before = tables(self.path)
+        before = pages(self.path)
         plan = self.mind(which).dream(self.now, dry_run=True, **called(self.profile, judge=judge))
         list(plan.changes())
-        assert tables(self.path) == before
+        assert pages(self.path) == before
         self.all_agree()
         planned = Planned(plan, self.state)
         if later:
