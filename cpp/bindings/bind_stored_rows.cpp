@@ -538,9 +538,10 @@ class TakenLock {
 class BoundMemoryWriter {
  public:
   // Throws RuntimeError unless apsw's SQLite has loaded this library.
-  BoundMemoryWriter(std::uintptr_t connection, const SharedInsert& insert)
+  BoundMemoryWriter(std::uintptr_t connection, const SharedInsert& insert, bool stops_when_full)
       : insert_(insert),
-        writer_(std::make_unique<MemoryWriter>(connection_at(connection), insert)) {}
+        writer_(
+            std::make_unique<MemoryWriter>(connection_at(connection), insert, stops_when_full)) {}
 
   // Returns true if the memory was stored. While the lock is held, this thread runs no Python code
   // and thus no signal handler: an interrupted caller finds the lock free and the committed record
@@ -671,8 +672,8 @@ void register_stored_rows(py::module_& module) {
            py::arg("next_sequence"), py::arg("last_moment"), py::arg("moment"),
            py::arg("moment_checksum"), py::arg("obstacles"));
   py::class_<BoundMemoryWriter>(module, "MemoryWriter")
-      .def(py::init<std::uintptr_t, const std::shared_ptr<MemoryInsert>&>(), py::kw_only(),
-           py::arg("connection"), py::arg("insert"))
+      .def(py::init<std::uintptr_t, const std::shared_ptr<MemoryInsert>&, bool>(), py::kw_only(),
+           py::arg("connection"), py::arg("insert"), py::arg("stops_when_full"))
       .def("insert", &BoundMemoryWriter::insert, py::kw_only(), py::arg("memory"),
            py::arg("lifecycle"), py::arg("last_revision"), py::arg("time"), py::arg("record"),
            py::arg("into"), py::arg("lock"),

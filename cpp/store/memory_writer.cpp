@@ -26,8 +26,12 @@ class MemoryWriter::Transaction {
   MemoryWriter& writer_;
 };
 
-MemoryWriter::MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert)
-    : sqlite_(*loaded_sqlite()), connection_(connection), insert_(std::move(insert)) {}
+MemoryWriter::MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert,
+                           bool stops_when_full)
+    : sqlite_(*loaded_sqlite()),
+      connection_(connection),
+      insert_(std::move(insert)),
+      stops_when_full_(stops_when_full) {}
 
 bool MemoryWriter::prepare() {
   if (roll_back_ != nullptr) {
@@ -157,7 +161,9 @@ void MemoryWriter::note_failure(bool is_commit) {
   const int primary = code & 0xff;
   const bool is_of_disk = primary == Sqlite::kIoError || primary == Sqlite::kNotADatabase ||
                           (primary == Sqlite::kCorrupt && code != Sqlite::kCorruptIndex);
-  if (!failure_ && primary != Sqlite::kBusy && (is_commit || is_of_disk)) {
+  const bool is_harmless =
+      primary == Sqlite::kBusy || (primary == Sqlite::kFull && !stops_when_full_);
+  if (!failure_ && !is_harmless && (is_commit || is_of_disk)) {
     failure_ = Failure{code, sqlite_.errmsg(connection_)};
   }
 }

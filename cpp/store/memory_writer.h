@@ -54,8 +54,12 @@ class MemoryWriter {
     std::string message;
   };
 
+  // A commit that meets a full disk is a failure if `stops_when_full`; else it is as if it had not
+  // been tried.
+  //
   // REQUIRES: loaded_sqlite(); the connection stays open until this object is destroyed.
-  MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert);
+  MemoryWriter(sqlite3* connection, std::shared_ptr<const MemoryInsert> insert,
+               bool stops_when_full);
 
   // Stores a memory, durably. Overwrites the first two cells of `memory` and the first of
   // `lifecycle`. `last_revision` is that of the last commit the caller knows; later commits may
@@ -99,6 +103,7 @@ class MemoryWriter {
   const Sqlite& sqlite_;
   sqlite3* connection_;
   std::shared_ptr<const MemoryInsert> insert_;
+  bool stops_when_full_;
   Statement begin_;
   Statement commit_;
   Statement roll_back_;

@@ -51,6 +51,7 @@ struct Sqlite {
   static constexpr int kOk = 0;
   static constexpr int kBusy = 5;
   static constexpr int kIoError = 10;
+  static constexpr int kFull = 13;
   static constexpr int kCorrupt = 11;
   static constexpr int kNotADatabase = 26;
   static constexpr int kCorruptIndex = 779;  // an extended code

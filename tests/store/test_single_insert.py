@@ -261,7 +261,9 @@ def test_the_core_says_what_is_wrong_with_a_plan() -> None:
         _core.MemoryInsert(obstacles=[("", 1)], **plan)
     with Store(":memory:") as store:
         made = _core.MemoryInsert(obstacles=[], **plan)
-        writer = _core.MemoryWriter(connection=store._writer.connection._address(), insert=made)
+        writer = _core.MemoryWriter(
+            connection=store._writer.connection._address(), insert=made, stops_when_full=False
+        )
         given: dict[str, Any] = {"record": {}, "into": [], "lock": threading.RLock(), "time": None}
         with pytest.raises(ValueError, match="memory: expected 1 cells, got 2"):
             writer.insert(memory=[1, 2], lifecycle=[1], last_revision=0, **given)

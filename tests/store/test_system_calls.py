@@ -7,6 +7,7 @@ import errno
 import os
 import resource
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +15,12 @@ from pathlib import Path
 import apsw
 import pytest
 
+import oneiros
 from oneiros.errors import OneirosError, StoreFull, StoreIOError
 from oneiros.store import Store
 from tests.store.samples import add, memory, rows
 
+NOW = 1_780_000_000.0
 PWRITE = ctypes.CFUNCTYPE(
     ctypes.c_ssize_t,
     ctypes.c_int,
@@ -120,6 +123,88 @@ def test_a_failed_call_is_typed_and_loses_nothing(tmp_path: Path, wrong: Write) 
             assert found[: len(kept)] == kept
             assert len(found) - len(kept) in (0, 1, 2, 3)
             assert store.quick_check() == []
+
+
+class FullDisk(Calls):
+    """Stands in for pwrite: while the disk is full, every call writes half of what it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(out_of_space_half_way)
+        self.is_full = False
+
+    def __call__(self, file: int, data: int, size: int, offset: int) -> int:
+        if not self.is_full:
+            return REAL(file, data, size, offset)
+        self.went_wrong += 1
+        return self.wrong(file, data, size, offset)
+
+    @contextmanager
+    def full(self) -> Iterator[None]:
+        self.is_full = True
+        try:
+            yield
+        finally:
+            self.is_full = False
+
+
+def copied(path: Path, to: Path) -> Path:
+    """Return a copy of a store's files as a crash would leave them."""
+    to.mkdir()
+    for file in path.parent.glob(f"{path.name}*"):
+        if file.is_file() and not file.name.endswith("-shm"):
+            subprocess.run(["cp", str(file), str(to / file.name)], check=True)
+    return to / path.name
+
+
+CHANGES: dict[str, Callable[[oneiros.Engine], object]] = {
+    "add": lambda mind: mind.add("tea", id="new"),
+    "add_many": lambda mind: mind.add_many([{"text": "tea"}, {"text": "coffee"}]),
+    "update": lambda mind: mind.update("a", text="tea"),
+    "delete": lambda mind: mind.delete("a"),
+    "forget": lambda mind: mind.forget("a"),
+    "link": lambda mind: mind.link("a", "b"),
+    "feedback": lambda mind: mind.feedback("a", "helpful"),
+    "pin": lambda mind: mind.pin("a"),
+    "dream": lambda mind: mind.dream(),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_full_disk_refuses_a_write_and_the_next_one_works(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "mind" / "mind.db"
+    path.parent.mkdir()
+    disk = FullDisk()
+    with in_place_of_pwrite(disk), oneiros.Engine(path, clock=lambda: NOW) as mind:
+        mind.add_many([{"id": "a", "text": "milk"}, {"id": "b", "text": "milk and honey"}])
+        before = [*mind]
+        for _ in range(2):
+            with disk.full(), pytest.raises(StoreFull, match="the disk is full"):
+                CHANGES[name](mind)
+        assert disk.went_wrong
+        assert [*mind] == before
+        assert mind.search("milk", reinforce=False).ids == ["a", "b"]
+        with oneiros.Engine(copied(path, tmp_path / "copy"), clock=lambda: NOW) as copy:
+            assert [*copy] == before
+        CHANGES[name](mind)
+        assert mind.check() == []
+        after = [*mind]
+    assert after != before or name in {"link", "dream"}
+    with oneiros.Engine(path, clock=lambda: NOW) as mind:
+        assert [*mind] == after
+        assert mind.check() == []
+
+
+def test_uses_wait_while_the_disk_is_full(tmp_path: Path) -> None:
+    disk = FullDisk()
+    with in_place_of_pwrite(disk), oneiros.Engine(tmp_path / "mind.db", clock=lambda: NOW) as mind:
+        mind.add("milk", id="a")
+        mind.search("milk", session="s")
+        with disk.full(), pytest.raises(StoreFull):
+            mind.flush()
+        assert mind.get("a").access_count == 1
+        mind.flush()
+    with oneiros.Engine(tmp_path / "mind.db", clock=lambda: NOW) as mind:
+        assert mind.get("a").access_count == 1
 
 
 @contextmanager

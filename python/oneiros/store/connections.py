@@ -76,6 +76,13 @@ class StoreConnection(apsw.Connection):
         self._row_inserters: dict[str, _core.RowInserter] = {}
         self.file_state: FileState | None = None
         """The state of the file that a read-only connection reads."""
+        self.stops_when_full = vfs is not None
+        """Whether the disk's state is unknown where a commit finds it full.
+
+        SQLite's own VFS reports that only for a write, and the frame that commits is written last: it
+        is not whole then, so the log ends before it, for other processes and after a crash, too.
+        Another VFS may report it for a sync, after the whole frame.
+        """
         super().__init__(path, flags=flags, vfs=vfs)
 
     def memory_reader(self, query: _core.MemoryQuery) -> _core.MemoryReader:
@@ -187,7 +194,11 @@ class StoreConnection(apsw.Connection):
             if self._inserts_no_more:
                 return False
             try:
-                writer = _core.MemoryWriter(connection=self._address(), insert=insert)
+                writer = _core.MemoryWriter(
+                    connection=self._address(),
+                    insert=insert,
+                    stops_when_full=self.stops_when_full,
+                )
             except (apsw.ExtensionLoadingError, apsw.ConnectionClosedError):
                 return False
             self._memory_writer = writer

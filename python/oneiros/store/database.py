@@ -73,8 +73,9 @@ class Store:
     ``fork``: the child must open its own.
 
     If a commit or sync fails, the state on the disk is unknown: this write and all later ones raise
-    ``StorePoisoned``. Reading still works, and opening the file again recovers it. A full disk before
-    the commit only raises ``StoreFull``, and that write is rolled back.
+    ``StorePoisoned``. Reading still works, and opening the file again recovers it. A full disk only
+    raises ``StoreFull``: that write is rolled back, and the next one works once there is space (with
+    a ``vfs`` of the caller's own, only where it is full before the commit).
     """
 
     def __init__(
@@ -364,6 +365,7 @@ class Store:
 
         Raises:
             StoreBusy: a reader of an older state used the log for longer than the timeout.
+            StoreFull: the disk is full; the log stays as it is.
             StorePoisoned: a write or sync failed.
         """
         self._require_open()

@@ -171,7 +171,7 @@ class Writer:
                     self._path,
                 )
             except apsw.Error as error:
-                raise self._poisoned(error) from error
+                raise self._failed(error) from error
 
     def close(self) -> None:
         """Close the connection, after the write in progress."""
@@ -249,7 +249,7 @@ class Writer:
             connections.roll_back(self.connection)
             raise translated(error, self._path) from error
         except apsw.Error as error:
-            raise self._poisoned(error) from error
+            raise self._failed(error) from error
 
     def _take_back(self, failure: apsw.Error | None, error: BaseException | None) -> None:
         """Roll back; raise a disk error even if the block swallowed it."""
@@ -261,6 +261,16 @@ class Writer:
             raise self._poisoned(failure) from failure
         if failure is not None and error is None:
             raise translated(failure, self._path) from failure
+
+    def _failed(self, error: apsw.Error) -> Exception:
+        """Roll back; return the exception for a commit or checkpoint that failed."""
+        if not isinstance(error, apsw.FullError) or self.connection.stops_when_full:
+            return self._poisoned(error)
+        try:
+            connections.roll_back(self.connection)
+        except apsw.Error as second:
+            return self._poisoned(second)
+        return translated(error, self._path)
 
     def _poisoned(self, error: apsw.Error) -> StorePoisoned:
         """Stop writing for good, leaving the files unchanged for the next open.
