@@ -130,6 +130,30 @@ def test_answers_are_exact_until_the_graph_is_read_from_the_second_query_on() ->
     assert answers(again) == answers(index)
 
 
+def test_a_graph_that_was_not_kept_is_built_from_the_second_query_on() -> None:
+    _, held = lived()
+    column = _core.VectorColumn(dimension=WIDTH)
+    column.write(rows=np.array(list(held), np.uint32), vectors=np.array(list(held.values())))
+    index = VectorIndex.over(column, "hnsw", None, is_trusted=True)
+    for query in QUERIES[:SCANS_WITHOUT_GRAPH]:
+        assert index._worker is None
+        assert_is_top(*index.search(query, 10), plain_cosines(held, query), 10)
+    assert index.settle(60)
+    assert index.has_graph
+
+
+def test_few_stored_vectors_wait_for_no_graph() -> None:
+    column = _core.VectorColumn(dimension=WIDTH)
+    column.write(rows=np.arange(9, dtype=np.uint32), vectors=QUERIES[:9])
+    index = VectorIndex.over(column, "hnsw", None, is_trusted=True)
+    for query in QUERIES[:SCANS_WITHOUT_GRAPH]:
+        index.search(query, 3)
+    assert index._worker is None
+    index.add(np.arange(9, 1_009, dtype=np.uint32), np.tile(QUERIES[:10], (100, 1)))
+    assert index.settle(60)
+    assert index.has_graph
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")
 def test_a_child_reads_the_graph_that_its_parent_was_reading() -> None:
     index, held = lived()

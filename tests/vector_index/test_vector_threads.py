@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -294,3 +295,29 @@ def test_the_callers_own_thread_count_is_left_alone(monkeypatch: pytest.MonkeyPa
         assert faiss.omp_get_max_threads() == 3
     finally:
         faiss.omp_set_num_threads(before)
+
+
+def test_a_process_of_one_search_imports_no_faiss_where_no_graph_was_kept(tmp_path: Path) -> None:
+    code = f"""
+import sys, numpy as np, oneiros
+path, vectors = {str(tmp_path / "mind.db")!r}, np.random.default_rng(0).standard_normal((10_001, 4))
+with oneiros.Engine(path, vector_index="flat") as mind:
+    mind.add_many({{"text": str(number), "embedding": one}} for number, one in enumerate(vectors))
+for count in (1, 2):
+    with oneiros.Engine(path, vector_index="auto") as mind:
+        for vector in vectors[:count]:
+            assert len(mind.search("", embedding=vector)) == 10
+        if count == 2:
+            assert mind._scope.services.read_model.indexes.vectors.settle(60)
+    assert ("faiss" in sys.modules) == (count == 2), count
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr

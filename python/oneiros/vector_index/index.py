@@ -300,8 +300,8 @@ def _without(bits: BitArray, places: Rows) -> BitArray:
 
 
 SCANS_WITHOUT_GRAPH: Final = 2
-"""Number of queries that would have walked a stored graph before it is read in the background: a
-process with a single query never loads FAISS."""
+"""Number of queries that would have walked a graph before it is read, or built of stored vectors, in
+the background: a process with a single query never loads FAISS."""
 
 BATCH: Final = 1_024  # queries that are searched together: bounds memory use
 
@@ -319,7 +319,8 @@ class VectorIndex:
     the graph. Without FAISS no graph is built, a warning is logged once, and results stay exact.
 
     An index made by :meth:`over` reads its graph in the background, from the second vector query
-    on. This takes a fraction of a second. Until then results are exact.
+    on, or builds it if none was kept. Reading takes a fraction of a second. Until then results are
+    exact.
 
     Results are exact without a graph, and with a filter whenever the graph would be slower or find
     fewer than ``k``. With a graph they are approximate. How widely it is walked is measured on a
@@ -357,8 +358,9 @@ class VectorIndex:
         self._state = VectorState(_core.VectorColumn(dimension=dimension))
         self._read_graph: Callable[[], KeptGraph] | None = None  # of a graph not read yet
         self._is_trusted = False
-        self._is_graph_wanted = False
-        self._scans = 0  # queries that would have walked the graph not read yet
+        self._awaits_queries = False  # the graph is read or built after a few queries
+        self._is_graph_wanted = False  # by them
+        self._scans = 0  # queries that would have walked it
         self._changes = 0  # since the index was made
         self._kept: Sealed | None = None  # the graph that was read
 
@@ -385,12 +387,10 @@ class VectorIndex:
         """
         index = cls(column.dimension, kind, recall=recall)
         index._state = VectorState(column)
+        index._awaits_queries = True
         if read_graph is not None:
             index._read_graph, index._is_trusted = read_graph, is_trusted
             index._state.await_graph()
-        else:
-            with index._lock:
-                index._start_maintenance()
         return index
 
     def __len__(self) -> int:
@@ -413,7 +413,8 @@ class VectorIndex:
 
         Waits until a graph not read yet is read.
         """
-        self._request_graph()
+        if self._read_graph is not None:
+            self._request_graph()
         while self._read_graph is not None and not self._has_failed and not self._is_closed:
             worker = self._worker
             if worker is None or not worker.is_alive():
@@ -601,7 +602,7 @@ class VectorIndex:
     def settle(self, timeout_seconds: float | None = None) -> bool:
         """Wait until the background work that is due now is done; False if time ran out first.
 
-        Reading a graph not read yet is due.
+        Reading or building a graph of stored vectors is due.
         """
         self._request_graph()
         worker = self._worker
@@ -624,16 +625,18 @@ class VectorIndex:
             raise RuntimeError(msg)
 
     def _request_graph(self) -> None:
-        """Start reading a stored graph in the background."""
-        if self._read_graph is not None:
+        """Start reading or building the graph of stored vectors in the background."""
+        if self._awaits_queries:
             with self._lock:
                 self._is_graph_wanted = True
-                if not self._is_closed:
+                if self._due() is None:  # too few vectors for a graph
+                    self._awaits_queries = False
+                elif not self._is_closed:
                     self._start_maintenance()
 
     def _note_scans(self, count: int, allowed: Bits | None) -> None:
-        """Count queries that would walk the graph not read yet, and request it after a few."""
-        if self._read_graph is None or self._has_failed:
+        """Count queries that would walk the graph not ready yet, and request it after a few."""
+        if not self._awaits_queries or self._has_failed:
             return
         worker = self._worker
         if self._is_graph_wanted and worker is not None and worker.is_alive():
@@ -645,14 +648,16 @@ class VectorIndex:
             self._request_graph()
 
     def _note_changes(self, count: int) -> None:
-        """Count changes, and request the graph once it is due to grow. REQUIRES: the lock."""
+        """Count changes, and request the graph once there are many. REQUIRES: the lock."""
         self._changes += count
         if self._changes >= FEWEST_FRESH:
             self._is_graph_wanted = True
 
     def _due(self) -> Rebuild | None:
+        if self._awaits_queries and not self._is_graph_wanted:
+            return None
         if self._read_graph is not None:
-            return Rebuild.RESTORE if self._is_graph_wanted else None
+            return Rebuild.RESTORE
         return due(self.kind, self._state.now)
 
     def _start_maintenance(self) -> None:
@@ -690,6 +695,7 @@ class VectorIndex:
                 self._has_failed, built = True, None
             with self._lock:
                 self._state.take_over(built)
+                self._awaits_queries = False
                 if self._has_failed:
                     return
 
@@ -719,7 +725,7 @@ class VectorIndex:
         with self._lock:
             self._state.take_over(built)
             self._kept = None if built is None else built.sealed
-            self._read_graph = None
+            self._read_graph, self._awaits_queries = None, False
 
     def _calibrated(self, built: Built | None) -> Built | None:
         """Return the result with a graph whose breadths were measured; None if closed."""
