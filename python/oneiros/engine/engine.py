@@ -100,7 +100,8 @@ class Engine(Memories):
             is a multiple of 0.25.
         vector_index: "auto" (exact up to 10,000 vectors, HNSW above), "flat" (exact) or "hnsw". The
             HNSW graph of an existing store loads in the background from the second vector search
-            on; until then, for a fraction of a second, searches are exact. HNSW needs FAISS
+            on, for a fraction of a second, or is built then if none was kept; until it is ready,
+            searches are exact. HNSW needs FAISS
             (``pip install 'oneiros[faiss]'``); without it, "auto" stays exact.
         vector_recall: the share of the exact nearest vectors that HNSW should find, in (0, 1]. The
             engine measures it on a sample of the store's vectors when it builds the graph, and
