@@ -300,6 +300,23 @@ def test_an_unknown_option_is_wrong_usage(run: Run, name: str) -> None:
     assert outcome.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("call", "given", "hint"),
+    [
+        (("search", "a.db", "tea"), "tea", "a query of several words needs quotes"),
+        (("why-not", "where", "do", "we"), "we", "a query of several words needs quotes"),
+        (("add", "green", "tea"), "tea", "a text of several words needs quotes"),
+        (("stats", "a.db"), "a.db", ""),
+    ],
+)
+def test_an_argument_too_many_is_answered_by_how_to_give_it(
+    run: Run, call: tuple[str, ...], given: str, hint: str
+) -> None:
+    words = f"error: Got unexpected extra argument ({given}); the store is an option, --store FILE"
+    said = run(*call).stderr.replace("argument(s)", "argument")  # as some versions of click say it
+    assert said == words + (f"; {hint}" if hint else "") + "\n"
+
+
 MAKING = {"add", "import", "config", "mcp"}  # a store that is missing is none of their problems
 
 

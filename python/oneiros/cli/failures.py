@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
@@ -191,6 +191,14 @@ def interrupt_held() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+_TAKEN_FOR_ARGUMENTS: Final = (
+    ("store", "; the store is an option, --store FILE"),
+    ("query", "; a query of several words needs quotes"),
+    ("text", "; a text of several words needs quotes"),
+)
+"""By the name of a parameter: how to give what is often given as a further argument."""
+
+
 def exit_code_of(error: Exception) -> int | None:
     """Return the exit code of an error that is reported in one line, None for a fault of ours."""
     if isinstance(error, CommandError):
@@ -223,10 +231,19 @@ def _words(error: Exception) -> str:
     if _is_of_simd(error):
         return f"ONEIROS_SIMD: {str(error).removeprefix(_SIMD)}"
     if hasattr(error, "format_message"):
-        return str(error.format_message())
+        return str(error.format_message()) + _hint(error)
     if isinstance(error, OSError) and error.strerror:
         return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__
+
+
+def _hint(error: Exception) -> str:
+    """Return how to give what was given as an argument too many: the store, or words without quotes."""
+    if not str(error).startswith("Got unexpected extra argument"):
+        return ""
+    command = getattr(getattr(error, "ctx", None), "command", None)
+    names = {parameter.name for parameter in getattr(command, "params", ())}
+    return "".join(words for name, words in _TAKEN_FOR_ARGUMENTS if name in names)
 
 
 def _survive_odd_encodings() -> None:
