@@ -385,7 +385,9 @@ class Life:
 
     def supersede(self, which: int) -> None:
         old, new = self.id(which), self.id(which * 7 + 1)
-        if old != new and None not in self.engine.get_many([str(old), str(new)]):
+        found = self.engine.get_many([str(old), str(new)])
+        # The history of a memory keeps the names of its former successors (docs/guide/erasing.md).
+        if old != new and found[1] is not None and found[0] and not found[0].superseded_by:
             try:
                 self.engine.supersede(str(old), str(new))
             except ValueError:

@@ -180,6 +180,24 @@ class Indexes:
         is_loaded = self._load_vectors is None and self._vectors is not None
         return is_loaded and self._vectors is not None and self._vectors.has_new_graph
 
+    @property
+    def has_first_graph(self) -> bool:
+        """Whether there is a graph, and the snapshot has none."""
+        is_loaded = self._load_vectors is None and self._vectors is not None
+        return is_loaded and self._vectors is not None and self._vectors.has_first_graph
+
+    @property
+    def is_building_graph(self) -> bool:
+        """Whether a graph of the vectors is being read or built."""
+        return (
+            self._load_vectors is None and self._vectors is not None and self._vectors.is_building
+        )
+
+    def note_kept_graph(self) -> None:
+        """Record that a snapshot has the graph that there is now."""
+        if self._load_vectors is None and self._vectors is not None:
+            self._vectors.note_kept()
+
     def load_vectors_by(self, load: Callable[[], VectorIndex | None]) -> None:
         """Use the vectors that ``load`` returns, on first use. REQUIRES: there are none yet."""
         self._load_vectors = load

@@ -110,6 +110,8 @@ class ReadModel:
         self._view: tuple[tuple[object, ...], _core.ReadView] | None = None  # of the last search
         self.changed_count = 0
         """The number of changes of memories that no snapshot has."""
+        self.indexed_count = 0
+        """The number of memories among them that are new or whose own fields changed."""
 
     def emptied(self) -> ReadModel:
         """Return an empty read model with the same options and the same codes of kinds.
@@ -236,6 +238,7 @@ class ReadModel:
         memories = StoredColumns.of(batch)
         rows = self.lifecycle.rows_of_ids(memories["id"])
         self.changed_count += len(rows)
+        self.indexed_count += len(rows)
         self.row_sets.begin_coming(rows, memories)
         self.row_sets.apply(rows, memories)
         self.indexes.apply(rows, memories)

@@ -41,7 +41,10 @@ FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
 _FORMAT: Final = 13  # changes with the content of any part
-_SHARE_CHANGED: Final = 500  # the file is rewritten when one row in this many has changed
+_SHARE_CHANGED: Final = (
+    500  # the file is rewritten at the close when one row in this many has changed
+)
+_SHARE_INDEXED: Final = 8  # and while the engine is open, when so many are new or have another text
 _STATE_NAMES: Final = (
     *("live", "archived", "quarantined", "superseded"),
     *("cold", "perishable", "doubted", "known"),
@@ -62,6 +65,7 @@ class SnapshotFile:
 
     def __init__(self, store_path: str) -> None:
         self.path: Final = None if store_path == MEMORY else f"{store_path}-snapshot"
+        self._known = ""  # the name of the store's file when this engine last read or wrote one
 
     def load(
         self, reading: Reading, store: Store, read_model: ReadModel, *, on_damage: OnDamage
@@ -78,6 +82,7 @@ class SnapshotFile:
             The revision of the read model; 0: it is still empty.
         """
         token, _, stamp = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")
+        self._known = token
         if self.path is None or not token:
             return 0
         made_with = read_model.indexes.made_with
@@ -148,21 +153,51 @@ class SnapshotFile:
             return stored_statements(reading, read_model.lifecycle, on_damage)
 
     def save(self, store: Store, read_model: ReadModel, revision: int) -> None:
-        """Write the file if it would hold enough that the last one does not.
+        """Write the file if it would hold enough that the last one does not, as at the close."""
+        count, indexes = len(read_model.lifecycle.ids), read_model.indexes
+        is_recent = read_model.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
+        is_there = os.path.isfile(str(self.path))  # noqa: PTH113 - pathlib is slow to load
+        if self._can_hold(read_model) and not (is_recent and is_there):
+            self.write(store, read_model, revision)
+
+    def is_due(self, read_model: ReadModel) -> bool:
+        """Whether a restart without a close would have much to index, or the only graph to build.
+
+        What uses and cycles change is read fast, and a graph that has grown grows again.
+        """
+        count, indexes = len(read_model.lifecycle.ids), read_model.indexes
+        is_much = read_model.indexed_count * _SHARE_INDEXED >= count
+        return self._can_hold(read_model) and (is_much or indexes.has_first_graph)
+
+    def is_of_another(self, reading: Reading, read_model: ReadModel) -> bool:
+        """Whether another process has written the file since; then it is not due for some time."""
+        token = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")[0]
+        if token == self._known:
+            return False
+        self._note_held(token, read_model)
+        return True
+
+    def _can_hold(self, read_model: ReadModel) -> bool:
+        """Whether there may be a file of the read model, and one is of use."""
+        return (
+            self.path is not None
+            and len(read_model.lifecycle.ids) >= FEWEST_ROWS
+            and not read_model.indexes.has_erased
+            and read_model.row_sets.attributes.is_sure
+        )
+
+    def _note_held(self, token: str, read_model: ReadModel) -> None:
+        self._known = token
+        read_model.changed_count = read_model.indexed_count = 0
+        read_model.indexes.note_kept_graph()
+
+    def write(self, store: Store, read_model: ReadModel, revision: int) -> bool:
+        """Write the file; return whether that was done.
 
         The read model does not change meanwhile. Failures are logged: the store holds everything,
         and a file that does not belong to it is never read.
         """
-        count, indexes = len(read_model.lifecycle.ids), read_model.indexes
-        is_recent = read_model.changed_count * _SHARE_CHANGED < count and not indexes.has_new_graph
-        if (
-            self.path is None
-            or count < FEWEST_ROWS
-            or indexes.has_erased
-            or not read_model.row_sets.attributes.is_sure
-            or (is_recent and os.path.isfile(self.path))  # noqa: PTH113 - pathlib is slow to load
-        ):
-            return
+        indexes = read_model.indexes
         vectors = indexes.vectors
         graph = None if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
@@ -170,7 +205,7 @@ class SnapshotFile:
         try:
             with store.read() as reading:
                 if reading.has_erased(revision):
-                    return  # the file would hold what was erased
+                    return False  # the file would hold what was erased
             _core.save_store_snapshot(
                 index=indexes.lexical,
                 columns=read_model.lifecycle.columns,
@@ -184,17 +219,21 @@ class SnapshotFile:
                 revision=revision,
             )
             with store.write() as transaction:  # keeps others from installing their file
-                if not transaction.has_erased(revision):
-                    pathlib.Path(unfinished).replace(self.path)
-                    stamp = _core.file_stamp(path=self.path)
-                    transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
+                if transaction.has_erased(revision):
+                    return False
+                pathlib.Path(unfinished).replace(str(self.path))
+                stamp = _core.file_stamp(path=str(self.path))
+                transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, *_REFUSED) as error:
             # A process that closes at the same time removes unfinished files, having written its own.
             is_removed = isinstance(error, FileNotFoundError)
             level = logging.INFO if is_removed else logging.WARNING
             logging.getLogger(__name__).log(level, "%s: not written: %s", self.path, error)
+            return False
         finally:
             self._remove_unfinished()
+        self._note_held(token, read_model)
+        return True
 
     def remove(self) -> None:
         """Remove the file."""

@@ -444,6 +444,23 @@ class VectorIndex:
         lasting = self.lasting
         return lasting is not None and lasting.sealed is not self._kept
 
+    @property
+    def has_first_graph(self) -> bool:
+        """Whether :attr:`lasting` has a graph, and none was stored or read."""
+        return self._kept is None and self.has_new_graph
+
+    @property
+    def is_building(self) -> bool:
+        """Whether a graph is being read or built."""
+        worker = self._worker
+        return worker is not None and worker.is_alive()
+
+    def note_kept(self) -> None:
+        """Record that :attr:`lasting` was stored; :attr:`has_new_graph` compares with it."""
+        if self._read_graph is None:
+            lasting = self.lasting
+            self._kept = None if lasting is None else lasting.sealed
+
     def measured(self) -> dict[str, Any]:
         """Return how vectors are searched now, and what was measured of it; see ``Engine.stats``."""
         now = self._state.now

@@ -26,6 +26,7 @@ from oneiros.store.history import KEEP_SETTING
 from oneiros.store.rows import INSERTED_CELLS, Damaged, joined_cells
 from oneiros.write.background import WriterThread, do_nothing, note_outcome
 from oneiros.write.reinforce import OF_USE, Reinforcing
+from oneiros.write.saving import Saving
 from oneiros.write.vectors import TextVectors
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ class Sync:
         # When the writer thread was asked to apply uses of other processes; None: it has looked since.
         self._asked_to_follow_at: float | None = None
         self.snapshot = SnapshotFile(store.path)
+        self._saving = Saving()
         self.damaged: dict[int, Damaged] = {}
         """The memories found to be damaged, by sequence number."""
         self.has_dropped_vectors = False
@@ -164,6 +166,8 @@ class Sync:
         self._keeps_history = True  # at the revision of the read model
         self._read_all()
         _OPEN.add(self)
+        if self._is_snapshot_due:
+            self.writer.look()
 
     @property
     def is_open_here(self) -> bool:
@@ -590,14 +594,15 @@ class Sync:
                 self._catch_up()
             except Exception:  # noqa: BLE001 - the next search tries again, and raises it
                 self._is_behind = True
-        seconds = self.reinforcing.write_due()
-        if self._apply_at is None:
-            return seconds
-        left = self._apply_at - monotonic()
-        if left > 0:
-            return left if seconds is None else min(left, seconds)
-        self._apply_inserted()
-        return seconds
+        waits = [self.reinforcing.write_due()]
+        if self._apply_at is not None:
+            left = self._apply_at - monotonic()
+            if left > 0:
+                waits.append(left)
+            else:
+                self._apply_inserted()
+        waits.append(self._save_if_due())
+        return min((seconds for seconds in waits if seconds is not None), default=None)
 
     def _apply_inserted(self) -> None:
         # Other threads append meanwhile. A memory that is appended after the count finds the time
@@ -606,6 +611,7 @@ class Sync:
         count = len(self._unapplied)
         if not count:
             return
+        self._saving.note_write()
         # Memories read from the store in the meantime are applied already.
         fresh = [cells for cells in self._unapplied[:count] if cells["revision"] > self._revision]
         try:
@@ -619,6 +625,49 @@ class Sync:
             self._is_behind = True
         finally:
             del self._unapplied[:count]
+
+    # -- the snapshot ------------------------------------------------------------------------------
+
+    @property
+    def _is_snapshot_due(self) -> bool:
+        # A snapshot without the damaged memories would not record that they are damaged.
+        is_possible = not (self.store.is_read_only or self.damaged)
+        return is_possible and self.snapshot.is_due(self.read_model)
+
+    def _save_if_due(self) -> float | None:
+        """Write the snapshot if it is time; return the seconds until then, None: after the next job.
+
+        REQUIRES: the writer thread.
+        """
+        if not self._is_snapshot_due:
+            return None
+        left = self._saving.wait(is_building=self.read_model.indexes.is_building_graph)
+        if left != 0.0:
+            return left
+        began, is_done = monotonic(), False
+        try:
+            is_done = self._save()
+        except Exception as error:  # noqa: BLE001 - a later look tries again
+            logging.getLogger(__name__).info("%s: not written: %s", self.snapshot.path, error)
+        self._saving.note_saved(began, is_done=is_done)
+        return None
+
+    def _save(self) -> bool:
+        """Write the snapshot; return whether there is one now.
+
+        REQUIRES: the writer thread. Searches do not wait for it, but for one that reads the links
+        first.
+        """
+        with self.reinforcing.closed():  # the columns then hold what the store does
+            self.write_events_now()
+            with self.comparing() as reading:
+                if self.snapshot.is_of_another(reading, self.read_model):
+                    return True
+                if self._is_behind or self.reinforcing.is_owing() or not self._is_snapshot_due:
+                    return False
+                is_done = self.snapshot.write(self.store, self.read_model, self._revision)
+        self._catch_up()  # with the setting that names the file
+        return is_done
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -651,6 +700,7 @@ class Sync:
     @contextmanager
     def _committing(self) -> Iterator[Transaction]:
         """Yield one transaction, rolled back if the caller was interrupted."""
+        self._saving.note_write()
         try:
             with self.store.write() as transaction:
                 # Checks made inside the block must see the store's current state.
