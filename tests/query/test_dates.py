@@ -80,6 +80,9 @@ def day(text: str) -> float:
         ("on Wednesday", "2025-06-18", "2025-06-19", "inferred"),
         ("next Friday", "2025-06-20", "2025-06-21", "inferred"),
         ("last weekend", "2025-06-14", "2025-06-16", "inferred"),
+        ("over the last weekend", "2025-06-14", "2025-06-16", "inferred"),
+        ("this past weekend", "2025-06-14", "2025-06-16", "inferred"),
+        ("the coming weekend", "2025-06-21", "2025-06-23", "inferred"),
         ("this month", "2025-06-01", "2025-07-01", "inferred"),
         ("last July", "2024-07-01", "2024-08-01", "inferred"),
         ("in July", "2024-07-01", "2024-08-01", "explicit"),
@@ -123,6 +126,21 @@ def test_times_as_people_say_them(query: str, start: str, end: str, certainty: s
     assert found is not None
     assert found[:3] == (day(start), day(end), certainty)
     assert found.words in query
+
+
+@pytest.mark.parametrize(
+    ("today", "start"),
+    [
+        ("2025-06-16", "2025-06-21"),
+        ("2025-06-20", "2025-06-21"),
+        ("2025-06-21", "2025-06-28"),
+        ("2025-06-22", "2025-06-28"),
+    ],
+)
+def test_the_coming_weekend_is_the_next_that_begins(today: str, start: str) -> None:
+    found = range_in("the coming weekend", day(today) + 3_600)
+    assert found is not None
+    assert (found.start, found.end) == (day(start), day(start) + 2 * 86_400)
 
 
 @pytest.mark.parametrize(

@@ -325,9 +325,11 @@ def _led(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
     if named in MONTHS:
         return _month(MONTHS[named], sign, now, place + 2)
     unit = UNITS.get(named)
+    if unit == "weekends" and named == "weekend" and lead == "coming":
+        return _Span(*_calendar(unit, now + 2 * _DAY), "inferred", place + 2)  # Friday's: tomorrow
     if unit is not None and named == unit[:-1]:
         is_rolling = unit in ("hours", "days") or word(place - 1) == "the"  # "in the last year"
-        if lead == "past" or (lead == "last" and is_rolling):
+        if unit != "weekends" and (lead == "past" or (lead == "last" and is_rolling)):
             return _Span(_later(unit, -1, now, zone), now, "inferred", place + 2)
         return _Span(*_calendar(unit, _later(unit, sign, now, zone)), "inferred", place + 2)
     number, is_rough, after = _counted(word, place + 1)
