@@ -534,15 +534,15 @@ class _Reader(NamedTuple):
         ``is_bare``: no word before it marks a time.
         """
         place += self._word(place) == "the"
-        found = self._simple(place, is_bare=is_bare)
-        if found is not None:
-            return found
         word = self._word(place)
-        if word in _PARTS:
-            return self._part_of(place)
         if word in _ORDINALS and self._word(place + 1) == "week" and self._class(place + 2) == "o":
-            return self._week_of(place)
-        return None
+            found = self._week_of(place)
+            if found is not None:
+                return found
+        found = self._simple(place, is_bare=is_bare)
+        if found is None and word in _PARTS:
+            return self._part_of(place)
+        return found
 
     def _simple(self, place: int, *, is_bare: bool = False) -> _Span | None:
         found = self._absolute(place, self.now) or _relative(self._word, place, self.now, self.zone)
