@@ -553,11 +553,22 @@ class _Reader(NamedTuple):
             return self._month(place)
         if is_led and self._class(place) in ("Y", "J"):
             return self._plain(place, place + 1)
-        word = self._word(place)
-        if word in WEEKDAYS and (not is_bare or self._word(place - 1) in ("on", "by")):
-            days = (self.now.weekday() - WEEKDAYS[word]) % 7
-            return _whole(self.now - days * _DAY, _DAY, "inferred", place + 1)
+        if self._word(place) in WEEKDAYS:
+            return self._weekday(place, is_bare=is_bare)
         return None
+
+    def _weekday(self, place: int, *, is_bare: bool) -> _Span | None:
+        """Read a weekday: the latest, or that of a week after it, as in "Friday of next week"."""
+        number = WEEKDAYS[self._word(place)]
+        after = place + 1 + (self._word(place + 1) == "of")
+        week = _relative(self._word, after, self.now, self.zone)
+        if week is not None and week.end - week.start == 7 * _DAY:
+            day = week.start + (number - week.start.weekday()) % 7 * _DAY
+            return _whole(day, _DAY, week.certainty, week.stop)
+        if is_bare and self._word(place - 1) not in ("on", "by"):
+            return None
+        days = (self.now.weekday() - number) % 7
+        return _whole(self.now - days * _DAY, _DAY, "inferred", place + 1)
 
     def _anchored(self, place: int) -> _Span | None:
         """Read "three days before the release on 2025-05-01", "the week after May 3"."""
