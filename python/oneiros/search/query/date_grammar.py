@@ -542,7 +542,18 @@ class _Reader(NamedTuple):
         found = self._simple(place, is_bare=is_bare)
         if found is None and word in _PARTS:
             return self._part_of(place)
+        if found is None and word in ("week", "weekend") and self._class(place + 1) == "o":
+            return self._around_day(place)
         return found
+
+    def _around_day(self, place: int) -> _Span | None:
+        """Read "the week of May 4", "the weekend of 7 March": the calendar's."""
+        after = place + 2 + (self._word(place + 2) == "the")
+        day = self._simple(after)
+        if day is None or day.end - day.start != _DAY:
+            return None
+        start, end = _calendar(UNITS[self._word(place)], day.start)
+        return day._replace(start=start, end=end, lacks_year=False)
 
     def _simple(self, place: int, *, is_bare: bool = False) -> _Span | None:
         found = self._absolute(place, self.now) or _relative(self._word, place, self.now, self.zone)
