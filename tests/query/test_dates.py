@@ -79,6 +79,7 @@ def day(text: str) -> float:
         ("last Wednesday", "2025-06-11", "2025-06-12", "inferred"),
         ("on Wednesday", "2025-06-18", "2025-06-19", "inferred"),
         ("next Friday", "2025-06-20", "2025-06-21", "inferred"),
+        ("on Friday the 13th of June", "2025-06-13", "2025-06-14", "explicit"),
         ("on Tuesday last week", "2025-06-10", "2025-06-11", "inferred"),
         ("what is on Friday of next week?", "2025-06-27", "2025-06-28", "inferred"),
         ("on Monday two weeks ago", "2025-06-02", "2025-06-03", "inferred"),
@@ -197,6 +198,7 @@ def test_a_pair_in_the_wrong_order_is_no_range(query: str) -> None:
         *("what did we plan half a year ago?", "over half an hour ago", "1 year and 2 months ago"),
         *("1 year, 2 months ago", "who was there 1,000 days ago?", "2,000 years ago"),
         *("before the accident", "after the trip", "since then", "between us", ""),
+        *("what did I promise by Friday the 13th?", "on Monday 16th"),
     ],
 )
 def test_what_is_no_time(query: str) -> None:

@@ -578,6 +578,9 @@ class _Reader(NamedTuple):
             return _whole(day, _DAY, week.certainty, week.stop)
         if is_bare and self._word(place - 1) not in ("on", "by"):
             return None
+        beside = place + 1 + (self._word(place + 1) == "the")
+        if self._class(beside) == "D" and not self._word(beside).isdecimal():
+            return None  # "Friday the 13th": of which month?
         days = (self.now.weekday() - number) % 7
         return _whole(self.now - days * _DAY, _DAY, "inferred", place + 1)
 
