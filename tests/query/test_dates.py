@@ -83,6 +83,8 @@ def day(text: str) -> float:
         ("on Tuesday last week", "2025-06-10", "2025-06-11", "inferred"),
         ("what is on Friday of next week?", "2025-06-27", "2025-06-28", "inferred"),
         ("on Monday two weeks ago", "2025-06-02", "2025-06-03", "inferred"),
+        ("between Monday and Wednesday last week", "2025-06-09", "2025-06-16", "inferred"),
+        ("on Monday or Tuesday of last week", "2025-06-09", "2025-06-16", "inferred"),
         ("Sunday last week", "2025-06-15", "2025-06-16", "inferred"),
         ("since Tuesday last week", "2025-06-10", "2025-06-18T12:00", "inferred"),
         ("on Tuesday, and last week", "2025-06-17", "2025-06-18", "inferred"),

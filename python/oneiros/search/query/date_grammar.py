@@ -571,9 +571,14 @@ class _Reader(NamedTuple):
     def _weekday(self, place: int, *, is_bare: bool) -> _Span | None:
         """Read a weekday: the latest, or that of a week after it, as in "Friday of next week"."""
         number = WEEKDAYS[self._word(place)]
-        after = place + 1 + (self._word(place + 1) == "of")
-        week = _relative(self._word, after, self.now, self.zone)
+        stop = place + 1
+        for _ in range(6):  # the other days of a week
+            if self._word(stop) in (*_JOINTS, "and", "or") and self._word(stop + 1) in WEEKDAYS:
+                stop += 2
+        week = _relative(self._word, stop + (self._word(stop) == "of"), self.now, self.zone)
         if week is not None and week.end - week.start == 7 * _DAY:
+            if stop > place + 1:
+                return week  # "Monday and Tuesday last week"
             day = week.start + (number - week.start.weekday()) % 7 * _DAY
             return _whole(day, _DAY, week.certainty, week.stop)
         if is_bare and self._word(place - 1) not in ("on", "by"):
