@@ -310,6 +310,26 @@ def test_a_scope_sees_nothing_of_other_users(engine: oneiros.Engine) -> None:
     assert engine.get("b").duplicate_count == 0
 
 
+def test_a_cycle_replays_the_memories_of_a_user_with_none_of_others() -> None:
+    def life(*users: str) -> oneiros.Engine:
+        engine = oneiros.Engine(":memory:", embedder="hashing", clock=lambda: NOW + 259_200)
+        for day, text in enumerate(("the oven is hot", "the oven is cold", "an oven of clay")):
+            now = NOW + 86_400 * day
+            for user in users:
+                engine.scope(user=user).add(text, id=f"{user} {day}", session="today", now=now)
+            engine.dream(now=now + 7_200)
+        return engine
+
+    with life("ada", "bob") as shared, life("bob") as alone:
+        links = [(id, link.id) for id, link in shared.links()]
+        assert all(one.split()[0] == other.split()[0] for one, other in links)
+        bobs = shared.scope(user="bob")
+        assert list(bobs.links()) == list(alone.links())
+        assert list(alone.links())
+        strengths = {memory.id: memory.strength for memory in alone}
+        assert {memory.id: memory.strength for memory in bobs} == strengths
+
+
 def test_verdicts_of_a_scope_count_those_of_its_namespaces(engine: oneiros.Engine) -> None:
     for namespace in ("acme", "acme/eu", "acmes", None):
         engine.feedback(engine.add("x", namespace=namespace), "helpful")

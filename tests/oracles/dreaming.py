@@ -59,10 +59,11 @@ def consolidate(cycle: Cycle) -> None:
     """R11."""
     memories = cycle.memories
     consolidated = [row for row in cycle.live() if memories[row]["status"] == "consolidated"]
+    parts = [part_of(memory) for memory in memories]
     peers = {
         row: {
             *(other for other in cycle.candidates if other != row and shares(cycle, row, other)),
-            *nearest(memories, row, consolidated, 3),
+            *nearest(memories, row, [one for one in consolidated if parts[one] == parts[row]], 3),
         }
         for row in cycle.candidates
     }
@@ -89,16 +90,17 @@ def consolidate(cycle: Cycle) -> None:
 
 def shares(cycle: Cycle, one: int, other: int) -> bool:
     left, right = cycle.memories[one], cycle.memories[other]
-    return any(
+    return part_of(left) == part_of(right) and any(
         left[name] is not None and left[name] == right[name] for name in ("session", "topic")
     )
 
 
 def are_linked(memories: Sequence[Fields], kept: list[int], one: int, other: int) -> bool:
-    """Whether both are among the 32 most urgent of a session, or of a topic."""
+    """Whether both are among the 32 most urgent of a session, or of a topic, of their part."""
+    own = [row for row in kept if part_of(memories[row]) == part_of(memories[one])]
     for name in ("session", "topic"):
         word = memories[one][name]
-        group = [row for row in kept if word is not None and memories[row][name] == word][:32]
+        group = [row for row in own if word is not None and memories[row][name] == word][:32]
         if one in group and other in group:
             return True
     return False

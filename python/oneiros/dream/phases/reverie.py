@@ -88,8 +88,11 @@ def consolidate(draft: Draft, phase: Consolidate) -> None:
     Source: docs/systems/reverie.md R11, R17.
     """
     rows = draft.candidates
-    groups = [draft.source.grouped(field)[rows] for field in ("session", "topic")]
-    near = _nearest(draft, phase, rows)
+    parts = draft.source.parted()
+    groups = [
+        _within(parts[rows], draft.source.grouped(field)[rows]) for field in ("session", "topic")
+    ]
+    near = _nearest(draft, phase, rows, parts)
     peers = _sharing(groups) + np.array([len(found) for found in near], np.int64)
     is_replayed = _strengthen(draft, phase, rows, peers)
     places = np.flatnonzero(is_replayed)
@@ -103,12 +106,23 @@ def consolidate(draft: Draft, phase: Consolidate) -> None:
     draft.count(replayed=len(places), links=len(ones))
 
 
-def _nearest(draft: Draft, phase: Consolidate, rows: Rows) -> Sequence[Rows]:
-    """Return for each row the consolidated rows nearest to it."""
+def _within(parts: Codes, codes: Codes) -> Codes:
+    """Return numbers that are equal where codes and parts are; -1 for a negative code."""
+    _, both = np.unique(codes * (parts.max(initial=0) + 1) + parts, return_inverse=True)
+    within: Codes = np.where(codes < 0, -1, both)
+    return within
+
+
+def _nearest(draft: Draft, phase: Consolidate, rows: Rows, parts: Codes) -> Sequence[Rows]:
+    """Return for each row the consolidated rows of its part nearest to it."""
+    found: list[Rows] = [np.empty(0, np.uint32)] * len(rows)
     among = draft.live & (draft.column("status") == CONSOLIDATED)
-    if not phase.nearest or not among.any():
-        return [np.empty(0, np.uint32)] * len(rows)
-    return [found for found, _ in draft.source.nearest(rows, phase.nearest, among)]
+    for part in np.unique(parts[rows]).tolist():
+        places = np.flatnonzero(parts[rows] == part)
+        near = draft.source.nearest(rows[places], phase.nearest, among & (parts == part))
+        for place, (others, _) in zip(places.tolist(), near, strict=True):
+            found[place] = others
+    return found
 
 
 def _sharing(groups: Sequence[Codes]) -> Codes:
