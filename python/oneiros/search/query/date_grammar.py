@@ -624,7 +624,7 @@ class _Reader(NamedTuple):
     def _read(self, place: int, stop: int, shape: str, near: datetime) -> _Span | None:
         spans, text = self.tokens.spans, self.tokens.text
         written = text[spans[place][0] : spans[stop - 1][1]].replace(" of ", " ")
-        is_year_first = shape == "I" and written[4:5] in "-/."
+        is_year_first = shape == "I" and written[:4].isdecimal()  # not so: "12.5.2025"
         lacks_year = "Y" not in shape and shape != "I"
         # Of a day without a year, month and day are read: in a leap year, since any may be named.
         base = datetime(2000, 1, 1) if lacks_year else near.replace(day=1)
