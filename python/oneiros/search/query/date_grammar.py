@@ -483,6 +483,8 @@ class _Reader(NamedTuple):
         if first is None or self._word(first.stop) not in joint:
             return None
         last = self._span(first.stop + 1)
+        if last is None and self._word(first.stop + 1) == "now" and first.start <= self.now:
+            return first._replace(end=self.now, stop=first.stop + 2)
         if last is None:
             return None
         start = _with_year_before(first, last).start
