@@ -86,6 +86,7 @@ def day(text: str) -> float:
         ("on Friday the 13th of June", "2025-06-13", "2025-06-14", "explicit"),
         ("on Tuesday last week", "2025-06-10", "2025-06-11", "inferred"),
         ("what is on Friday of next week?", "2025-06-27", "2025-06-28", "inferred"),
+        ("on Tuesday evening last week", "2025-06-10", "2025-06-11", "inferred"),
         ("on Monday two weeks ago", "2025-06-02", "2025-06-03", "inferred"),
         ("between Monday and Wednesday last week", "2025-06-09", "2025-06-16", "inferred"),
         ("on Monday or Tuesday of last week", "2025-06-09", "2025-06-16", "inferred"),

@@ -577,7 +577,8 @@ class _Reader(NamedTuple):
         for _ in range(6):  # the other days of a week
             if self._word(stop) in (*_JOINTS, "and", "or") and self._word(stop + 1) in WEEKDAYS:
                 stop += 2
-        week = _relative(self._word, stop + (self._word(stop) == "of"), self.now, self.zone)
+        after = stop + (self._word(stop) in ("of", "morning", "afternoon", "evening", "night"))
+        week = _relative(self._word, after, self.now, self.zone)
         if week is not None and week.end - week.start == 7 * _DAY:
             if stop > place + 1:
                 return week  # "Monday and Tuesday last week"
