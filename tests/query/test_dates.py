@@ -207,6 +207,7 @@ def test_a_pair_in_the_wrong_order_is_no_range(query: str) -> None:
         *("what did we plan half a year ago?", "over half an hour ago", "1 year and 2 months ago"),
         *("1 year, 2 months ago", "who was there 1,000 days ago?", "2,000 years ago"),
         *("before the accident", "after the trip", "since then", "between us", ""),
+        *("what is in yesterday.txt?", "notes/today.md", "mail of today@home.org"),
         *("what did I promise by Friday the 13th?", "on Monday 16th"),
     ],
 )

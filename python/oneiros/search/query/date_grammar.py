@@ -80,7 +80,7 @@ def _tokens_of(text: str) -> _Tokens:
     words, spans, classes = [], [], []
     for found in islice(compiled(_TOKEN).finditer(text), _MOST_TOKENS):
         word = found[0].lower()
-        words.append(word)
+        words.append("" if word in _NEAR and _is_joined(text, *found.span()) else word)
         spans.append(found.span())
         classes.append(_class_of(text, found[0], word, *found.span()))
     return _Tokens(text, tuple(words), tuple(spans), "".join(classes))
@@ -137,6 +137,14 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
     if after.isalnum() or after == "_":
         return False
     return not (after in _JOINS and text[end + 1 : end + 2].isalnum())
+
+
+def _is_joined(text: str, start: int, end: int) -> bool:
+    """Return whether a sign joins the token to another, as in "today.md"."""
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    return (before[-1:] in _JOINS and before[:1].isalnum()) or (
+        after[:1] in _JOINS and after[1:].isalnum()
+    )
 
 
 def _is_range_sign(text: str, place: int) -> bool:
