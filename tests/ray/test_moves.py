@@ -515,3 +515,55 @@ def test_the_status_of_the_folder_shows_moves(folder: Path) -> None:
         move_scope(shards.step, Move("02M", "ada", 0, 1, SALT))
     assert shown() == [(0, 1, ()), (1, 0, ())]
     assert status(folder).problems == ()
+
+
+def test_a_reader_follows_the_moves_of_another_process(folder: Path) -> None:
+    with opened(folder) as shards, opened(folder, read_only=True) as reader:
+        ada = reader.engines[0].scope(user="ada")
+
+        def count() -> int:
+            with reader.scopes[0].using(["ada"], writes=False):
+                return ada.count()
+
+        expected = count()
+        assert expected > 20
+        seen: list[str] = []
+        token = reader.scopes[0].token
+
+        def look(name: str) -> None:
+            if name in ("take", "release"):  # the source has the memories still
+                assert count() == expected
+                with pytest.raises(ScopeBusy, match="on their way to shard 1"):
+                    reader.scopes[0].require_settled()
+                seen.append(name)
+
+        shards.before = look
+        move_scope(shards.step, MOVE)
+        assert seen == ["take", "release"]
+        with pytest.raises(ScopeMoved) as caught:
+            count()
+        assert caught.value.shard == 1
+        assert reader.scopes[0].token != token
+        reader.scopes[0].require_settled()
+        shards.before = lambda _: None
+        move_scope(shards.step, Move("02M", "ada", 1, 0, SALT))
+        assert count() == expected
+
+
+def test_a_reader_notices_a_move_during_its_call(folder: Path) -> None:
+    with opened(folder) as shards, opened(folder, read_only=True) as reader:
+
+        def found_during_the_move() -> None:
+            with reader.scopes[0].using(["ada"], writes=False):
+                move_scope(shards.step, MOVE)
+                reader.engines[0].scope(user="ada").get("ada 1")
+
+        with pytest.raises(ScopeMoved):
+            found_during_the_move()
+
+
+def test_a_reader_of_a_drained_shard_searches_for_what_it_lacks(folder: Path) -> None:
+    with opened(folder) as shards:
+        shards.step(0, "close_for_new", [1], SALT)
+    with opened(folder, read_only=True) as reader, reader.scopes[0].using(["new"], writes=True):
+        assert reader.engines[0].scope(user="new").search("tea").ids == []

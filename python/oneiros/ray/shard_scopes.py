@@ -144,20 +144,21 @@ class ShardScopes:
         self._writers: Counter[str | None] = Counter()
         self._shut: set[str | None] = set()  # calls about these wait
         self._process, self._step_count = os.urandom(8).hex(), 0
+        self._is_read_only = engine._scope.services.is_read_only
+        self._read_at, self._noted = -1, dict[str, str]()  # a revision, and the notes then
         self._held: set[str | None] = set()  # writes to these wait; None: all writes
         self._salt = ""  # empty: none is noted yet
         self._places: dict[str, ScopePlace] = {}  # by digest
         self._open_shards: list[int] = []
         # Every process that has the shard open shares a lock on its note.
         self._lock: int | None = None
-        if not engine._scope.services.is_read_only:
+        if not self._is_read_only:
             self._lock = os.open(self._store.with_suffix(".json"), os.O_RDONLY | os.O_CLOEXEC)
             with suppress(BlockingIOError):  # a move of another process is just asking
                 fcntl.flock(self._lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         with engine._scope.services.store.read() as reading:
             self._own_salt = digest_of(_SALT, reading.erased_salt())
-            for key, value in reading.settings().items():
-                self._note(key, value)
+        self._read_notes()
 
     def close(self) -> None:
         """Let go of the lock that says that the shard is open."""
@@ -170,12 +171,14 @@ class ShardScopes:
     @property
     def places(self) -> ShardPlaces:
         """The scopes that were moved, as far as this shard knows."""
+        self._follow()
         salt = self._salt or self._own_salt
         return ShardPlaces(salt, bool(self._salt), dict(self._places))
 
     @property
     def token(self) -> str:
         """Another text before and after every step that changes which memories lie here."""
+        self._follow()
         return f"{self._process} {self._step_count}"
 
     def require_settled(self) -> None:
@@ -184,6 +187,7 @@ class ShardScopes:
         Raises:
             ScopeBusy: one is.
         """
+        self._follow()
         for place in self._places.values():
             if place.state == "leaving":
                 raise _busy(place)
@@ -194,14 +198,17 @@ class ShardScopes:
 
         Args:
             values: the values of the key that the call names; None: it is about the whole shard.
-            writes: whether it changes memories. Moves wait until it is over.
+            writes: whether it changes memories. Moves wait until it is over. A read-only engine
+                changes none; a scope that another process moved meanwhile is elsewhere.
 
         Raises:
             ScopeMoved: the scope is in another shard.
             ScopeBusy: the call writes to a scope that is leaving.
         """
         roots = None if values is None else {self._layout.root(value) for value in values}
+        writes = writes and not self._is_read_only
         taken: list[str | None] = [None] if roots is None else list(roots)
+        self._follow()
         with self._quiet:
             self._require_here(roots, writes=writes)
             if self._shut.intersection(taken):
@@ -218,6 +225,9 @@ class ShardScopes:
                 if writes:
                     self._writers.subtract(taken)
                 self._quiet.notify_all()
+            if self._is_read_only:
+                self._follow()
+                self._require_here(roots, writes=False)
 
     def _require_here(self, roots: set[str] | None, *, writes: bool) -> None:
         if writes and self._held & {None, *(roots or self._held)}:
@@ -635,6 +645,24 @@ class ShardScopes:
             self._take_note(settings)
 
         services.sync.writer.run(record, is_write=True)
+
+    def _follow(self) -> None:
+        """Take note of the moves of other processes, which a read-only engine does not prevent."""
+        if self._is_read_only and self._engine._scope.services.store.revision() != self._read_at:
+            self._read_notes()
+
+    def _read_notes(self) -> None:
+        """Take note of what the store says about scopes."""
+        store = self._engine._scope.services.store
+        with self._quiet:
+            revision = store.revision()  # before the notes, so that none is missed
+            notes = {
+                key: value
+                for key, value in store.settings().items()
+                if key.startswith(_PLACE) or key in (_SALT, _OPEN_SHARDS)
+            }
+            self._take_note(dict(notes.items() - self._noted.items()))
+            self._read_at, self._noted = revision, notes
 
     def _take_note(self, settings: Mapping[str, str]) -> None:
         for key, value in settings.items():
