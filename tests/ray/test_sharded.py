@@ -416,9 +416,7 @@ def test_a_layout_is_fixed(tmp_path: Path) -> None:
     with ShardedEngine(tmp_path, shards=2) as engine:
         engine.add("tea", user="ada", id="tea")
     for options in ({"shards": 3}, {"shards": 2, "key": "project"}):
-        with pytest.raises(
-            ShardUnavailable, match="was made as shard 0 of 2 by user, not as shard 0"
-        ):
+        with pytest.raises(ValueError, match="was made as shard 0 of 2 by user, not as shard 0"):
             ShardedEngine(tmp_path, **options)
     with ShardedEngine(tmp_path, shards=2) as engine:
         assert engine.get("tea", user="ada").text == "tea"
@@ -438,6 +436,32 @@ def test_a_lost_store_is_not_an_empty_one(tmp_path: Path) -> None:
         ShardedEngine(tmp_path, shards=2)
     assert caught.value.shard == lost
     assert not store_file(tmp_path, lost).exists()
+    store_file(tmp_path, lost).touch()
+    with pytest.raises(ShardUnavailable, match="empty; restore it"):
+        ShardedEngine(tmp_path, shards=2)
+    assert store_file(tmp_path, lost).stat().st_size == 0
+
+
+def test_a_new_store_beside_memories_is_a_lost_one(tmp_path: Path) -> None:
+    with ShardedEngine(tmp_path, shards=2) as engine:
+        home = engine.layout.shard_of("ada")
+    for path in tmp_path.glob(f"{store_file(tmp_path, home).stem}*"):
+        path.unlink()
+    with ShardedEngine(tmp_path, shards=2) as engine:  # the first opening was interrupted
+        engine.add("tea", user="ada")
+    for path in tmp_path.glob(f"{store_file(tmp_path, 1 - home).stem}*"):
+        path.unlink()
+    with pytest.raises(ShardUnavailable, match="has no store in") as caught:
+        ShardedEngine(tmp_path, shards=2)
+    assert caught.value.shard == 1 - home
+    assert not layout_file(tmp_path, 1 - home).exists()
+
+
+def test_a_damaged_note_is_named(tmp_path: Path) -> None:
+    ShardedEngine(tmp_path, shards=2).close()
+    layout_file(tmp_path, 1).write_text("[]", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"shard-00001\.json: not the note of a shard"):
+        ShardedEngine(tmp_path, shards=2)
 
 
 @pytest.mark.parametrize(
@@ -450,6 +474,9 @@ def test_a_lost_store_is_not_an_empty_one(tmp_path: Path) -> None:
         ({"shards": 2, "patience_seconds": "long"}, TypeError, "patience_seconds: "),
         ({"shards": 2, "patience_seconds": -1}, ValueError, "patience_seconds: "),
         ({"shards": 2, "ray_options": 5}, TypeError, "ray_options: "),
+        ({"shards": 2, "ray_options": lambda _: None}, TypeError, "ray_options: "),
+        ({"shards": 2, "profile": "nonsense"}, oneiros.UnknownProfile, "nonsense"),
+        ({"shards": 2, "embeder": "hashing"}, TypeError, "did you mean 'embedder'"),
     ],
 )
 def test_wrong_arguments_are_refused(
@@ -474,8 +501,13 @@ def test_a_closed_engine_says_so(tmp_path: Path) -> None:
     engine.add("tea", user="ada")
     engine.close()
     engine.close()
-    with pytest.raises(oneiros.EngineClosed, match="the sharded engine is closed"):
-        engine.search("tea", user="ada")
+    for call in (
+        lambda: engine.search("tea"),
+        lambda: engine.search("tea", user="ada"),
+        lambda: engine.move("ada", 0),
+    ):
+        with pytest.raises(oneiros.EngineClosed, match="the sharded engine is closed"):
+            call()
 
 
 class Failing:

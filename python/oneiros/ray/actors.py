@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from oneiros.errors import EngineClosed
+from oneiros.model.validation import require_instance
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.failures import ScopeBusy, ScopeMoved, ShardUnavailable
 from oneiros.ray.moves import finish, interrupted, salt_of, table_of
@@ -56,7 +57,8 @@ class Actors:
 
     Raises:
         ImportError: Ray is not installed.
-        ValueError, TypeError, OneirosError: an engine cannot be opened.
+        ValueError, TypeError: an option breaks its rule, or a store was made for another layout.
+        ShardUnavailable: a shard cannot be opened.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Actors:
     ) -> None:
         self._patience = patience_seconds
         self._layout = layout
+        self._folder = folder
         self.salt = ""
         """The key of the digests of scopes that were moved."""
         self._moved: dict[str, int] = {}  # by digest of the value
@@ -77,6 +80,7 @@ class Actors:
         self._actors = []
         for number in range(layout.shards):
             given = ray_options(number) if callable(ray_options) else ray_options
+            require_instance("ray_options", given, (Mapping,), "a dict, or a function to one")
             self._actors.append(
                 kind.options(**{**_OPTIONS, **given}).remote(
                     folder, number, layout, dict(engine_options)
@@ -90,6 +94,21 @@ class Actors:
 
     def __len__(self) -> int:
         return len(self._actors)
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of the shards.
+
+        Raises:
+            EngineClosed: the actors were ended.
+        """
+        self._require_open()
+        return list(range(len(self._actors)))
+
+    def _require_open(self) -> None:
+        if not self._actors:
+            msg = "the sharded engine is closed"
+            raise EngineClosed(msg)
 
     def shard_of(self, value: str) -> int:
         """Return the number of the shard that has the memories of a value of the key."""
@@ -105,7 +124,7 @@ class Actors:
         Raises:
             ShardUnavailable: a shard does not come back.
         """
-        calls = [ShardCall(number, "places", (), True) for number in range(len(self._actors))]
+        calls = [ShardCall(number, "places", (), True) for number in self.numbers]
         found, failures = self.ask_each(calls, at_once=max(1, len(calls)))
         for error in failures.values():
             raise error
@@ -120,7 +139,18 @@ class Actors:
         self._moved[self._digest(value)] = shard
 
     def _open(self, *, is_read_only: bool) -> None:
-        """Wait for the shards, end the moves that were interrupted, and note what was moved."""
+        """Open the shards, end the moves that were interrupted, and note what was moved."""
+        made = self._of_each("is_made", self.numbers)
+        counts = self._of_each("open", [number for number in made if made[number]])
+        new = [number for number in made if not made[number]]
+        if new and any(counts.values()):
+            # An empty store in its place would look as if all memories were forgotten.
+            msg = (
+                f"shard {new[0]} has no store in {self._folder} on its machine, and other shards have "
+                "memories; restore it from a generation"
+            )
+            raise ShardUnavailable(msg, new[0])
+        self._of_each("open", new)
         places = self.places()
         self.salt = salt_of(places)
         if not is_read_only:
@@ -130,6 +160,17 @@ class Actors:
             if moves:
                 places = self.places()
         self._moved = table_of(places)
+
+    def _of_each(self, method: str, numbers: Sequence[int]) -> dict[int, Any]:
+        """Return what a step of opening returns, by number of the shard."""
+        calls = [ShardCall(number, method, (), True) for number in numbers]
+        found, failures = self.ask_each(calls, at_once=max(1, len(calls)))
+        for place, error in sorted(failures.items()):
+            if isinstance(error, (ValueError, TypeError, ShardUnavailable)):
+                raise error
+            msg = f"shard {numbers[place]} cannot be opened: {error}"
+            raise ShardUnavailable(msg, numbers[place]) from error
+        return {numbers[place]: found[place] for place in sorted(found)}
 
     def ask(self, call: ShardCall) -> Any:
         """Call a method of one shard and return what it returns.
@@ -178,9 +219,7 @@ class Actors:
         self._actors = []
 
     def _sent(self, call: ShardCall) -> Any:
-        if not self._actors:
-            msg = "the sharded engine is closed"
-            raise EngineClosed(msg)
+        self._require_open()
         return getattr(self._actors[call.shard], call.method).remote(*call.args)
 
     def _result(self, call: ShardCall, reference: Any) -> Any:
@@ -235,7 +274,7 @@ class ActorShards:
 
     def __init__(self, actors: Actors) -> None:
         self._actors = actors
-        self._numbers = list(range(len(actors)))
+        self._numbers = actors.numbers
 
     def ask(self, method: str, *args: Any, **keywords: Any) -> dict[int, Any]:
         """Call a method of all shards at the same time."""

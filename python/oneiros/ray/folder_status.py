@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 from oneiros.errors import OneirosError
 from oneiros.index.indexes import LexicalOptions
 from oneiros.model.validation import file_name
-from oneiros.ray.shard import layout_file, store_file
+from oneiros.ray.shard import layout_file, read_layout, store_file
 from oneiros.ray.shard_scopes import places_of, takes_new_scopes
 from oneiros.runtime.dataclasses import dataclass, fields, replace
 from oneiros.store import Store
@@ -95,7 +93,7 @@ def status(folder: str | os.PathLike[str]) -> FolderStatus:
         (2, 'user', 1, ())
     """
     home = Path(file_name("folder", folder))
-    notes = [_note(path) for path in sorted(home.glob("shard-*.json"))]
+    notes = [read_layout(path) for path in sorted(home.glob("shard-*.json"))]
     if not notes:
         msg = f"{home}: no folder of shards"
         raise FileNotFoundError(msg)
@@ -115,15 +113,6 @@ def status(folder: str | os.PathLike[str]) -> FolderStatus:
         else:
             states.append(state)
     return FolderStatus(folder=str(home), shards=count, key=key, states=tuple(states))
-
-
-def _note(path: Path) -> dict[str, Any]:
-    try:
-        note = json.loads(path.read_text(encoding="utf-8"))
-        return {"shard": int(note["shard"]), "shards": int(note["shards"]), "key": str(note["key"])}
-    except (ValueError, KeyError, TypeError) as error:
-        msg = f"{path}: not the note of a shard ({error})"
-        raise ValueError(msg) from None
 
 
 def _state(home: Path, shard: int) -> tuple[ShardStatus, dict[str, str]]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oneiros.ray.routing import Layout
     from oneiros.ray.shard_scopes import ShardPlaces
 
-__all__ = ["Shard", "layout_file", "store_file", "write_layout"]
+__all__ = ["Shard", "layout_file", "read_layout", "store_file", "write_layout"]
 
 
 _READS: Final = frozenset(
@@ -62,8 +62,26 @@ def write_layout(path: Path, number: int, layout: Layout) -> None:
         file.write(json.dumps({"shard": number, **asdict(layout)}).encode())
 
 
+def read_layout(path: Path) -> dict[str, Any]:
+    """Return the number of a store and its layout, as :func:`write_layout` noted them.
+
+    Raises:
+        ValueError: the note is damaged.
+        OSError: it cannot be read.
+    """
+    try:
+        note = json.loads(path.read_text(encoding="utf-8"))
+        return {"shard": int(note["shard"]), "shards": int(note["shards"]), "key": str(note["key"])}
+    except (ValueError, KeyError, TypeError) as error:
+        msg = f"{path}: not the note of a shard ({error})"
+        raise ValueError(msg) from None
+
+
 class Shard:
     """The engine of one shard. Ray runs it as an actor and makes it again after a crash.
+
+    The store is opened by :meth:`open`, since Ray raises an error of its own in place of those of a
+    constructor. An actor that was made again opens it by itself.
 
     Args:
         folder: folder of the store, on the disk of the machine that the actor runs on.
@@ -72,44 +90,69 @@ class Shard:
         options: options of :class:`oneiros.Engine`.
 
     Raises:
-        ValueError: the store was made for another layout or another number.
-        StoreIOError: the store was made before, but is not here.
+        Exception: as :meth:`open`, after a crash.
     """
 
     def __init__(
         self, folder: str, number: int, layout: Layout, options: Mapping[str, Any]
     ) -> None:
         home = Path(folder)
-        store, note = store_file(home, number), layout_file(home, number)
-        expected = {"shard": number, **asdict(layout)}
-        is_read_only = bool(options.get("read_only", False))
-        if not is_read_only:
-            home.mkdir(parents=True, exist_ok=True)
-        is_known = note.exists()
+        self._store, self._note = store_file(home, number), layout_file(home, number)
+        self._number = number
+        self._layout = layout
+        self._options = dict(options)
+        self._engine: Engine
+        self._is_open = False
+        self._was_here = require_ray().get_runtime_context().was_current_actor_reconstructed
+        if self._was_here:
+            self.open()
+
+    def is_made(self) -> bool:
+        """Return whether the store was made before.
+
+        Raises:
+            ValueError: it was made for another layout or another number, or its note is damaged.
+            StoreIOError: it was made before, but is not here.
+        """
+        store, is_known = self._store, self._note.exists()
         if is_known:
-            found = json.loads(note.read_text(encoding="utf-8"))
+            found = read_layout(self._note)
+            expected = {"shard": self._number, **asdict(self._layout)}
             if found != expected:
                 msg = f"folder: {store.name} was made as {_words(found)}, not as {_words(expected)}"
                 raise ValueError(msg)
-        was_here = require_ray().get_runtime_context().was_current_actor_reconstructed
-        if (is_known or was_here or is_read_only) and not store.exists():
+        is_here = store.exists()
+        is_lost = not is_here and (self._was_here or bool(self._options.get("read_only", False)))
+        if is_lost or (is_known and not (is_here and store.stat().st_size)):
             # An empty store in its place would look as if all memories were forgotten.
-            msg = f"{store}: missing on this machine; restore it from a generation"
+            what = "empty" if is_here else "missing on this machine"
+            msg = f"{store}: {what}; restore it from a generation"
             raise StoreIOError(msg)
-        self._options = dict(options)
-        self._store = store
-        self._number = number
-        self._engine = Engine(store, **options)
-        self._source = CandidateSource(self._engine, number)
-        # What was read lasts as long as the process. The collector would traverse it in the middle of
-        # searches, and every search over all shards waits for the slowest one.
-        gc.collect()
-        gc.freeze()
-        if not is_known and not is_read_only:
-            write_layout(note, number, layout)
-        self._layout = layout
-        self._scopes = ShardScopes(self._engine, number, layout)
-        self._source.scopes = self._scopes
+        return is_here
+
+    def open(self) -> int:
+        """Open the store, which is made if it is new, and return the number of its memories.
+
+        Raises:
+            Exception: as :meth:`is_made` and :class:`oneiros.Engine`.
+        """
+        if not self._is_open:
+            self.is_made()
+            is_read_only = bool(self._options.get("read_only", False))
+            if not is_read_only:
+                self._store.parent.mkdir(parents=True, exist_ok=True)
+            self._engine = Engine(self._store, **self._options)
+            self._source = CandidateSource(self._engine, self._number)
+            # What was read lasts as long as the process. The collector would traverse it in the middle
+            # of searches, and every search over all shards waits for the slowest one.
+            gc.collect()
+            gc.freeze()
+            if not is_read_only and not self._note.exists():
+                write_layout(self._note, self._number, self._layout)
+            self._scopes = ShardScopes(self._engine, self._number, self._layout)
+            self._source.scopes = self._scopes
+            self._is_open = True
+        return self._scopes.memory_count()
 
     def call(
         self,
@@ -244,9 +287,10 @@ class Shard:
 
     def close(self) -> None:
         """Close the engine, which writes pending reinforcement."""
-        self._engine.close()
-        self._scopes.close()
+        if self._is_open:
+            self._engine.close()
+            self._scopes.close()
 
 
 def _words(note: Mapping[str, Any]) -> str:
-    return f"shard {note.get('shard')} of {note.get('shards')} by {note.get('key')}"
+    return f"shard {note['shard']} of {note['shards']} by {note['key']}"

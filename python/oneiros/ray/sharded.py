@@ -281,7 +281,8 @@ class ShardedEngine:
         ImportError: Ray is not installed.
         ValueError, TypeError: an argument breaks its rule, or the store was made for another number
             of shards or key.
-        ShardUnavailable: a shard cannot be opened, for example as its store is missing.
+        ShardUnavailable: a shard cannot be opened, for example as its store is missing or damaged, or
+            as it would be a new one while other shards have memories.
 
     Examples:
         >>> import oneiros.ray
@@ -304,8 +305,6 @@ class ShardedEngine:
         require_choice("key", key, KEYS)
         layout = Layout(within("shards", index_of("shards", shards), 1, _MOST_SHARDS), key)
         patience = require_number("patience_seconds", seconds_of(patience_seconds), low=0.0)
-        if ray_options is not None and not callable(ray_options):
-            require_instance("ray_options", ray_options, (Mapping,), "a dict, or a function to one")
         self.folder = str(Path(file_name("folder", folder)).absolute())
         """The folder of the stores."""
         self.layout = layout
