@@ -101,10 +101,27 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         rescore(dataset, tmp_path / "out")
     with pytest.raises(ValueError, match="keep: the dataset has no column 'none'"):
         rescore(dataset, keep=["none"])
+    with pytest.raises(ValueError, match="keep: 'id' is a column of the output already"):
+        rescore(dataset, keep=["id"])
+    scored = data.from_arrow(memories(10).append_column(NAMES[0], [[0.5] * 10]))
+    with pytest.raises(ValueError, match=f"keep: '{NAMES[0]}' is a column of the output already"):
+        rescore(scored, keep=[NAMES[0]])
+    with pytest.raises(TypeError, match="keep: expected a list of names"):
+        rescore(dataset, keep="text")
     with pytest.raises(ValueError, match="table: lacks"):
         rescore(dataset.select_columns(["id"]))
     with pytest.raises(ValueError, match="threads: "):
         rescore(dataset, threads=0)
+
+
+def test_a_column_to_keep_is_kept_once() -> None:
+    kept = rescore(data.from_arrow(memories(10)), now=NOW, keep=["text", "text"], missing="default")
+    assert kept.to_pandas().columns.tolist() == ["id", "text", *NAMES]
+
+
+def test_tasks_that_no_machine_can_take_are_warned_of() -> None:
+    with pytest.warns(RuntimeWarning, match="takes 64 CPUs, and the largest machine .* has 2"):
+        rescore(data.from_arrow(memories(10)), threads=64, missing="default")
 
 
 SLOW_DRIVER = """

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import oneiros
-from oneiros.ray import ShardedEngine, ShardUnavailable, WholeResponse
+from oneiros.ray import ShardedEngine, ShardUnavailable, WholeResponse, actors
 from oneiros.ray.shard import layout_file, store_file
 from tests.frozen.answers import plain_values
 
@@ -494,6 +494,14 @@ def test_a_namespace_lies_with_all_below_it(tmp_path: Path) -> None:
         assert sorted(engine.search("refunds", namespace="acme").ids) == ["refund", "refund-eu"]
         assert engine.search("refunds", namespace="acme/support/eu").ids == ["refund-eu"]
         assert engine.get("refund", namespace="acme").text == "Refunds take five days"
+
+
+def test_actors_that_do_not_start_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(actors, "_START_SECONDS", 0.0)
+    with pytest.warns(RuntimeWarning, match="did not start within 0 s: 0, 1. Ray waits until"):
+        ShardedEngine(tmp_path, shards=2).close()
 
 
 def test_a_closed_engine_says_so(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from oneiros.ray.cluster import require_ray
 from oneiros.ray.failures import ScopeBusy, ScopeMoved, ShardUnavailable
 from oneiros.ray.moves import finish, interrupted, salt_of, table_of
 from oneiros.ray.shard import Shard
+from oneiros.runtime.warnings import warn
 from oneiros.store.erased import digest_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _OPTIONS: Final = {
     "scheduling_strategy": "SPREAD",
 }
 _PAUSES: Final = (0.02, 0.2)  # seconds between attempts: the first, and the longest
+_START_SECONDS: Final = 30.0  # after which actors that did not start are worth a warning
 _DEAD_ATTEMPTS: Final = 5  # of calls to an actor that Ray calls dead, which it may still restart
 
 
@@ -140,6 +142,7 @@ class Actors:
 
     def _open(self, *, is_read_only: bool) -> None:
         """Open the shards, end the moves that were interrupted, and note what was moved."""
+        self._await_start()
         made = self._of_each("is_made", self.numbers)
         counts = self._of_each("open", [number for number in made if made[number]])
         new = [number for number in made if not made[number]]
@@ -160,6 +163,18 @@ class Actors:
             if moves:
                 places = self.places()
         self._moved = table_of(places)
+
+    def _await_start(self) -> None:
+        """Wait a while for the actors to start, and warn if some do not."""
+        ready = [actor.__ray_ready__.remote() for actor in self._actors]
+        _, waiting = require_ray().wait(ready, num_returns=len(ready), timeout=_START_SECONDS)
+        if waiting:
+            shards = ", ".join(str(ready.index(each)) for each in waiting)
+            message = (
+                f"the actors of these shards did not start within {_START_SECONDS:g} s: {shards}. Ray "
+                "waits until a machine has what ray_options ask for"
+            )
+            warn(message, RuntimeWarning)
 
     def _of_each(self, method: str, numbers: Sequence[int]) -> dict[int, Any]:
         """Return what a step of opening returns, by number of the shard."""

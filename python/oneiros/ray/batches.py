@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 from oneiros._lazy import needed
 from oneiros.model.validation import checked_threads, require_choice, require_instance
-from oneiros.ray.cluster import require_ray_data
+from oneiros.ray.cluster import require_ray, require_ray_data
 from oneiros.rescoring import rescore as tables
-from oneiros.rescoring.files import FileReport, rescore_folder, score_part
+from oneiros.rescoring.files import FileReport, require_kept, rescore_folder, score_part
 from oneiros.rescoring.scorer import MISSING, Scorer
 from oneiros.rescoring.tables.arrow import ArrowTable
 from oneiros.rescoring.validity import CHOICES
+from oneiros.runtime.warnings import warn
 
 if TYPE_CHECKING:
     from oneiros.clock import Time
@@ -78,7 +79,8 @@ def rescore(
         profile: a name or a ``Profile``, or a list of them.
         now: the clock: seconds UTC, an aware ``datetime`` or ISO 8601 with an offset. Default: for a
             folder the clock of the run that is resumed, else the system's.
-        threads: number of threads of a task, 1 to 256, which Ray counts as CPUs.
+        threads: number of threads of a task, 1 to 256, which Ray counts as CPUs. A ``RuntimeWarning``
+            says so if no machine of the cluster has as many.
         invalid: "raise", "nan" or "clamp", as :func:`oneiros.rescore` takes it. Messages about a
             dataset count rows within its block.
         missing: "raise" or "default", as :func:`oneiros.rescore` takes it.
@@ -112,6 +114,7 @@ def rescore(
     require_choice("invalid", invalid, CHOICES)
     require_choice("missing", missing, MISSING)
     thread_count = checked_threads(threads)
+    require_instance("keep", keep, (list, tuple), "a list of names of columns")
     if isinstance(source, data.Dataset):
         if target is not None:
             msg = "target: a dataset has none; write the result with its write_parquet()"
@@ -124,7 +127,7 @@ def rescore(
             threads=thread_count,
             invalid=invalid,
             missing=missing,
-            keep=keep,
+            keep=tuple(dict.fromkeys(keep)),
         )
     require_instance("source", source, (str, os.PathLike), "a path or a ray.data.Dataset")
     require_instance("target", target, (str, os.PathLike), "the path of a new folder")
@@ -161,14 +164,26 @@ def run_parts(tasks: Sequence[PartTask]) -> Iterator[tuple[int, FinishedPart]]:
         return {"outcome": [_outcome(by_place[int(place)]) for place in batch["place"]]}
 
     places = [{"place": task.place} for task in tasks]
-    outcomes = data.from_items(places, override_num_blocks=len(places)).map_batches(
-        scored, batch_size=1, num_cpus=tasks[0].threads
-    )
+    dataset = data.from_items(places, override_num_blocks=len(places))
+    _warn_of_threads(tasks[0].threads)
+    outcomes = dataset.map_batches(scored, batch_size=1, num_cpus=tasks[0].threads)
     for row in outcomes.iter_rows():
         place, part = pickle.loads(row["outcome"])
         if isinstance(part, Exception):
             raise part
         yield place, part
+
+
+def _warn_of_threads(threads: int) -> None:
+    """Warn of tasks that Ray cannot start: no machine of the cluster has as many CPUs."""
+    nodes = [node for node in require_ray().nodes() if node["Alive"]]
+    most = max((node["Resources"].get("CPU", 0.0) for node in nodes), default=0.0)
+    if threads > most:
+        message = (
+            f"threads: a task takes {threads} CPUs, and the largest machine of the cluster has "
+            f"{most:g}: Ray waits until a larger one joins"
+        )
+        warn(message, RuntimeWarning)
 
 
 def _outcome(task: PartTask) -> bytes:
@@ -197,10 +212,11 @@ def _rescored(
     given = dataset.schema()
     fields = [] if given is None else zip(given.names, given.types, strict=True)
     schema = pa.schema(list(fields))
-    if unknown := [name for name in keep if name not in schema.names]:
-        msg = f"keep: the dataset has no column {unknown[0]!r}, only {', '.join(schema.names)}"
-        raise ValueError(msg)
+    is_one = not isinstance(profile, Sequence)
     profiles = list(profile) if isinstance(profile, Sequence) else [profile]
+    score_names = ["score"] if is_one else [each.name for each in profiles]
+    require_kept(keep, "the dataset", schema.names, score_names)
+    _warn_of_threads(threads)
     empty = ArrowTable(schema.empty_table())
     scorer = Scorer(profiles, now=now, threads=threads, invalid=invalid)
     scorer.require_columns(empty, missing)

@@ -12,7 +12,12 @@ from oneiros.rescoring.files.folder import (
     score_part,
     score_parts,
 )
-from oneiros.rescoring.files.rescore import FileReport, require_target, rescore_file
+from oneiros.rescoring.files.rescore import (
+    FileReport,
+    require_kept,
+    require_target,
+    rescore_file,
+)
 from oneiros.rescoring.files.sources import RowSource, open_source
 
 __all__ = [
@@ -23,6 +28,7 @@ __all__ = [
     "ScoreColumn",
     "compare_file",
     "open_source",
+    "require_kept",
     "require_new_folder",
     "require_target",
     "rescore_file",

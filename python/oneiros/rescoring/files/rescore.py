@@ -40,6 +40,7 @@ __all__ = [
     "FileReport",
     "FileRun",
     "open_target",
+    "require_kept",
     "require_target",
     "rescore_file",
     "restart_reason",
@@ -93,6 +94,32 @@ class FileReport:
         ):
             for name, count in zip(names, added, strict=True):
                 counts[name] = counts.get(name, 0) + count
+
+
+def require_kept(
+    keep: Sequence[str], source: str, names: Sequence[str], score_names: Sequence[str]
+) -> None:
+    """Refuse columns to keep that the input lacks or the output has for something else.
+
+    Args:
+        keep: the columns.
+        source: what a message calls the input.
+        names: the columns of the input.
+        score_names: the columns of the output next to ``id``.
+
+    Raises:
+        ValueError: the message names the column.
+    """
+    for name in keep:
+        if name not in names:
+            msg = f"keep: {source} has no column {name!r}, only {', '.join(names)}"
+            raise ValueError(msg)
+        if names.count(name) > 1:
+            msg = f"keep: {source} has several columns {name!r}"
+            raise ValueError(msg)
+        if name in ("id", *score_names):
+            msg = f"keep: {name!r} is a column of the output already"
+            raise ValueError(msg)
 
 
 def rescore_file(
@@ -202,7 +229,9 @@ class FileRun:
         scorer = self._scorer_at(0.0)
         empty = ArrowTable(self._source.schema.empty_table())
         self._id = empty.column_type("id")
-        self._require_kept()
+        require_kept(
+            self._keep, self._source.path.name, self._source.schema.names, self._score_names()
+        )
         scorer.require_columns(empty, missing)
         self._dtype = scorer.dtype_of(empty)
         self._require_writable()
@@ -292,20 +321,6 @@ class FileRun:
             return None
         names = [field.name for field in fields]
         return _ColumnReader(self._source.batches(number, names), [field.type for field in fields])
-
-    def _require_kept(self) -> None:
-        """Refuse columns to keep that the input lacks or the output has for something else."""
-        names = self._source.schema.names
-        for name in self._keep:
-            if name not in names:
-                msg = f"keep: {self._source.path.name} has no column {name!r}, only {', '.join(names)}"
-                raise ValueError(msg)
-            if names.count(name) > 1:
-                msg = f"keep: {self._source.path.name} has several columns {name!r}"
-                raise ValueError(msg)
-            if name in ("id", *self._score_names()):
-                msg = f"keep: {name!r} is a column of the output already"
-                raise ValueError(msg)
 
     def _require_writable(self) -> None:
         """Refuse columns that the format of the output does not have, before all rows are scored."""
