@@ -50,6 +50,11 @@ class Memories:
             ("GET", "/metrics"): self.metrics,
         }
 
+    def __del__(self) -> None:
+        """Close the shards, which writes the last uses; Serve calls it when it ends the replica."""
+        if "engine" in vars(self):  # it could be opened
+            self.engine.close()
+
     async def __call__(self, request: Request) -> Response:
         path = request.url.path.rstrip("/") or "/"
         route = self.routes.get((request.method, path))
@@ -63,7 +68,7 @@ class Memories:
                 return _error(413, f"the body is larger than {LARGEST} bytes")
             try:
                 body = json.loads(data)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 return _error(400, f"the body is no JSON: {error}")
             if not isinstance(body, dict):
                 return _error(400, "the body must be a JSON object")

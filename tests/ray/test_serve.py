@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,13 +26,17 @@ SAMPLE = re.compile(r'^(\w+)(?:\{shard="(\d+)"\})? (\S+)$')
 
 
 @pytest.fixture(scope="module")
-def address(cluster: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("served") / "memories"
+
+
+@pytest.fixture(scope="module")
+def address(cluster: None, folder: Path) -> Iterator[str]:
     assert cluster is None
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
     serve.start(http_options={"host": "127.0.0.1", "port": port})
-    folder = tmp_path_factory.mktemp("served") / "memories"
     serve.run(build({"folder": str(folder), "shards": "2", "embedder": "hashing"}))
     yield f"http://127.0.0.1:{port}"
     serve.shutdown()
@@ -75,6 +80,8 @@ def test_wrong_input_is_named(address: str) -> None:
         ("/memories", {"text": "t", "user": "ada", "importance": 7}, 400, "importance"),
         ("/memories", {"text": "t", "user": "ada", "id": "coffee"}, 409, "coffee"),
         ("/memories", b"tea", 400, "the body is no JSON"),
+        ("/memories", b"[" * 100_000, 400, "the body is no JSON"),
+        ("/search", {"query": "tea", "user": None}, 400, "user: must be a str"),
         ("/memories", [], 400, "must be a JSON object"),
         ("/search", {"query": "tea", "profile": "x"}, 400, "profile: a search takes query"),
         ("/search", {}, 400, "query: a search takes query"),
@@ -129,3 +136,10 @@ def test_the_page_names_every_call(address: str) -> None:
     assert len(bodies) == 2
     for body, path in bodies:
         assert result(f"{address}{path}", json.loads(body))
+
+
+def test_a_replica_that_is_ended_closes_the_stores(address: str, folder: Path) -> None:
+    assert call(f"{address}/health")[0] == 200
+    assert list(folder.glob("*-wal"))
+    serve.delete("default")
+    assert not list(folder.glob("*-wal"))

@@ -328,6 +328,8 @@ def test_what_is_not_supported_over_shards_is_refused(shared: ShardedEngine) -> 
     ):
         with pytest.raises(ValueError, match=words):
             shared.search("tea", **options)
+    with pytest.raises(TypeError, match="user: must be a str, got None"):
+        shared.search("tea", user=None)
     with pytest.raises(TypeError, match="nonsense"):
         shared.search("tea", nonsense=1)
     with pytest.raises(TypeError, match="allow_partial"):

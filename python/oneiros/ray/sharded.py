@@ -583,10 +583,10 @@ class ShardedEngine:
         """
         require_flag("allow_partial", allow_partial)
         bounds = checked_bounds({} if scope is None else scope)
-        value = options.get(self.layout.key)
-        if value is not None:
-            bounds = {**bounds, self.layout.key: key_in(self.layout, options, "search")}
-            del options[self.layout.key]
+        if self.layout.key in options:
+            value = options.pop(self.layout.key)
+            FIELDS[self.layout.key].check(value)  # None is no wish to search all memories
+            bounds = {**bounds, self.layout.key: value}
         if self.layout.key in bounds:
             return self.scope(**bounds).search(query, k, **options)
         if self._client is None:
