@@ -91,8 +91,14 @@ def test_a_generation_without_a_manifest_does_not_exist(
         restore(str(tmp_path / "nothing"), tmp_path / "other")
     newer = tmp_path / "backups" / whole.id / "manifest.json"
     newer.write_text(json.dumps({**json.loads(newer.read_text()), "format": 2}))
-    with pytest.raises(oneiros.StoreCorrupt, match="another version"):
+    with pytest.raises(
+        oneiros.StoreCorrupt, match=rf"{whole.id}.manifest\.json: of another version"
+    ):
         list_generations(url)
+    for damaged in ("[]", "null", '{"format": 1}', '{"format": 1, "copies": [{}]}'):
+        newer.write_text(damaged)
+        with pytest.raises(oneiros.StoreCorrupt, match=rf"{whole.id}.manifest\.json: not the man"):
+            list_generations(url)
 
 
 @pytest.mark.parametrize("damage", ["a bit", "cut", "missing"])

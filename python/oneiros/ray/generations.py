@@ -143,14 +143,14 @@ def list_generations(
         storage_options: as in :func:`back_up`.
 
     Raises:
-        StoreCorrupt: a manifest is of a newer version.
+        StoreCorrupt: a manifest is damaged, or of a newer version.
         OSError: the folder cannot be read.
     """
     system, root = opened(_absolute(url), storage_options or {})
     system.invalidate_cache()
     found = []
     for path in system.glob(f"{root}/*/{_MANIFEST}"):
-        document = _manifest(system.cat_file(path))
+        document = _manifest(str(path), system.cat_file(path))
         if document is not None:
             found.append(document)
     return sorted(found, key=lambda each: each.id)
@@ -267,21 +267,26 @@ def _absolute(url: str) -> str:
     return os.path.abspath(url) if is_path else url.rstrip("/")  # noqa: PTH100 - "a//b" is a URL's
 
 
-def _manifest(data: bytes) -> Generation | None:
+def _manifest(path: str, data: bytes) -> Generation | None:
     """Parse a manifest; None if it was not written whole.
 
     Raises:
-        StoreCorrupt: it is of a newer version.
+        StoreCorrupt: it is damaged, or of a newer version.
     """
     try:
         document = json.loads(data)
     except ValueError:
         return None
-    if document.pop("format", None) != _FORMAT:
-        msg = f"{_MANIFEST}: of another version of Oneiros"
-        raise StoreCorrupt(msg)
-    copies = tuple(ShardCopy(**copy) for copy in document.pop("copies"))
-    return Generation(**document, copies=copies)
+    try:
+        format = document.pop("format")
+        if format != _FORMAT:
+            msg = f"{path}: of another version of Oneiros"
+            raise StoreCorrupt(msg)
+        copies = tuple(ShardCopy(**copy) for copy in document.pop("copies"))
+        return Generation(**document, copies=copies)
+    except (AttributeError, KeyError, TypeError) as error:
+        msg = f"{path}: not the manifest of a generation ({error})"
+        raise StoreCorrupt(msg) from None
 
 
 def _chosen(
