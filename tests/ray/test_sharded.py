@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -518,6 +520,47 @@ def test_a_closed_engine_says_so(tmp_path: Path) -> None:
     ):
         with pytest.raises(oneiros.EngineClosed, match="the sharded engine is closed"):
             call()
+
+
+def test_the_traceback_of_a_foreign_error_is_shown(tmp_path: Path) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0 / texts.count("tea")] for _ in texts]
+
+    with ShardedEngine(tmp_path, shards=1, embedder=embed) as engine:
+        engine.add("tea", user="ada")
+        with pytest.raises(ZeroDivisionError) as caught:
+            engine.add("milk", user="ada")
+        assert "in embed" in str(caught.value.__cause__)
+        with pytest.raises(ValueError, match="importance") as refused:
+            engine.add("tea", user="ada", importance=7)
+        assert refused.value.__cause__ is None
+
+
+SHUT_DOWN = """
+import sys
+import oneiros, ray
+from oneiros.ray import ShardedEngine
+
+ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+with ShardedEngine(sys.argv[1], shards=1) as engine:
+    ray.shutdown()
+    try:
+        engine.search("tea", user="ada")
+    except oneiros.EngineClosed as error:
+        print(error)
+print("Ray runs:", ray.is_initialized())
+"""
+
+
+def test_an_engine_outlives_its_ray(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHUT_DOWN, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.startswith("Ray was shut down, and the shards' actors with it"), done.stderr
+    assert done.stdout.endswith("Ray runs: False\n")
 
 
 class Failing:

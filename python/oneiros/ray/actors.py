@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from oneiros.errors import EngineClosed
+from oneiros.errors import EngineClosed, OneirosError
 from oneiros.model.validation import require_instance
 from oneiros.ray.cluster import require_ray
 from oneiros.ray.failures import ScopeBusy, ScopeMoved, ShardUnavailable
@@ -110,6 +110,9 @@ class Actors:
     def _require_open(self) -> None:
         if not self._actors:
             msg = "the sharded engine is closed"
+            raise EngineClosed(msg)
+        if not require_ray().is_initialized():  # a call would start another Ray
+            msg = "Ray was shut down, and the shards' actors with it; open the sharded engine again"
             raise EngineClosed(msg)
 
     def shard_of(self, value: str) -> int:
@@ -228,9 +231,10 @@ class Actors:
         return results, failures
 
     def kill(self) -> None:
-        """End all actors for good."""
-        for actor in self._actors:
-            require_ray().kill(actor, no_restart=True)
+        """End all actors for good. They end with their Ray, too."""
+        ray = require_ray()
+        for actor in self._actors if ray.is_initialized() else ():
+            ray.kill(actor, no_restart=True)
         self._actors = []
 
     def _sent(self, call: ShardCall) -> Any:
@@ -253,7 +257,12 @@ class Actors:
                         raise cause from None
                     call = call._replace(shard=cause.shard)
                 elif not isinstance(cause, ScopeBusy) or call.method == "scopes":
-                    raise (cause if isinstance(cause, Exception) else error) from None
+                    if not isinstance(cause, Exception):
+                        raise error from None
+                    is_documented = isinstance(cause, (OneirosError, ValueError, TypeError))
+                    raise cause from (
+                        None if is_documented else error
+                    )  # which shows where it arose
                 elif time.monotonic() > deadline:
                     msg = f"shard {call.shard}: {cause}"
                     raise ShardUnavailable(msg, call.shard) from None

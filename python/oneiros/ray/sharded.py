@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from oneiros.clock import system_clock
 from oneiros.display.counts import count_of
 from oneiros.engine.scope import checked_bounds
-from oneiros.errors import DuplicateId, UnknownMemory
+from oneiros.errors import DuplicateId, EngineClosed, UnknownMemory
 from oneiros.model.fields import FIELDS
 from oneiros.model.ids import new_ulid
 from oneiros.model.memory import Memory
@@ -738,6 +738,8 @@ class ShardedEngine:
         try:
             _, failures = self.actors.ask_each(calls, at_once=max(1, len(calls)))
             missing_shards(failures, allow_partial=True)  # a shard that is gone needs no closing
+        except EngineClosed:
+            pass  # nor do those that ended with their Ray
         finally:
             self.actors.kill()
 
