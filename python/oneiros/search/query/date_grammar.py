@@ -389,7 +389,21 @@ _DAY_LEADS: Final = _LEADS | {"on"}
 
 _ROUGHLY: Final = frozenset(("around", "about", "circa", "approximately", "roughly", "by"))
 _JOINTS: Final = ("to", "until", "till", "through", "-", "\u2013")
+_ENDS: Final = frozenset((".", "?", "!"))
 _PARTS: Final = frozenset(("early", "mid", "late", "beginning", "middle", "end", "start"))
+_DEADLINES: Final = frozenset(("by", "until", "till", "before"))
+"""Words that make a weekday after them one to come."""
+_OF_THE_PAST: Final = frozenset(
+    (
+        *("did", "was", "were", "had", "didn't", "wasn't", "weren't", "hadn't", "happened"),
+        *("went", "said", "told", "met", "saw", "came", "took", "gave", "bought"),
+    )
+)
+"""Words with which a sentence speaks of the past."""
+_MOST_DAYS_AHEAD: Final = 31
+"""A day or month without a year that begins within so many days is the one to come."""
+_SENTENCE: Final = 32
+"""Most words of it that are looked at before a date, and after."""
 _LONGEST_SHAPE: Final = 6
 _LONGEST_GAP: Final = 6
 """Most words from "three days before" to the date."""
@@ -533,8 +547,10 @@ class _Reader(NamedTuple):
             year, after = self._year_beside(place, stop)
             if self._class(at) == "Y":
                 year, after = int(self._word(at)), at + 1
-            end = _latest(month, last, self.now) if year is None else datetime(year, month, last)
-            return _Span(end.replace(day=first), end + _DAY, "explicit", after)
+            start = (
+                self._near(month, first, named) if year is None else datetime(year, month, first)
+            )
+            return _Span(start, start.replace(day=last) + _DAY, "explicit", after)
         except ValueError:  # no month has that day
             return None
 
@@ -579,7 +595,7 @@ class _Reader(NamedTuple):
         return None
 
     def _weekday(self, place: int, *, is_bare: bool) -> _Span | None:
-        """Read a weekday: the latest, or that of a week after it, as in "Friday of next week"."""
+        """Read a weekday: the latest, the next after "by", or that of a week that follows it."""
         number = WEEKDAYS[self._word(place)]
         stop = place + 1
         for _ in range(6):  # the other days of a week
@@ -597,8 +613,10 @@ class _Reader(NamedTuple):
         beside = place + 1 + (self._word(place + 1) == "the")
         if self._class(beside) == "D" and not self._word(beside).isdecimal():
             return None  # "Friday the 13th": of which month?
-        days = (self.now.weekday() - number) % 7
-        return _whole(self.now - days * _DAY, _DAY, "inferred", place + 1)
+        days = -((self.now.weekday() - number) % 7)
+        if self._word(place - 1) in _DEADLINES and not self._is_of_the_past(place):
+            days %= 7
+        return _whole(self.now + days * _DAY, _DAY, "inferred", place + 1)
 
     def _anchored(self, place: int) -> _Span | None:
         """Read "three days before the release on 2025-05-01", "the week after May 3"."""
@@ -621,7 +639,7 @@ class _Reader(NamedTuple):
     # -- dates -------------------------------------------------------------------------------------
 
     def _absolute(self, place: int, near: datetime) -> _Span | None:
-        """Read a date with a month and a day or year; without a year, the latest up to ``near``."""
+        """Read a date with a month and a day or year."""
         classes = self.tokens.classes[place : place + _LONGEST_SHAPE]
         if classes[:1] not in ("D", "M", "m", "Y", "I"):
             return None
@@ -655,22 +673,48 @@ class _Reader(NamedTuple):
             year, stop = self._year_beside(place, stop)
             lacks_year = year is None
             try:
-                found = found.replace(year=year) if year else _latest(found.month, found.day, near)
+                found = (
+                    found.replace(year=year) if year else self._near(found.month, found.day, place)
+                )
             except ValueError:  # "February 29 last year": it has none
                 return None
         return _whole(found, _DAY, "explicit", stop)._replace(lacks_year=lacks_year)
 
     def _month(self, place: int) -> _Span | None:
-        """Read a month without a year: the latest that has begun."""
+        """Read a month without a year."""
         if self._class(place) == "m" and self._word(place + 1) in ("on", "in", "to", "for", "be"):
             return None
         named = parse(self._word(place), default=datetime(2000, 1, 1)).month
         year, stop = self._year_beside(place, place + 1)
-        start = datetime(self.now.year if year is None else year, named, 1)
-        if year is None and start > self.now:
-            start -= relativedelta(years=1)
+        start = self._near(named, 1, place) if year is None else datetime(year, named, 1)
         found = _whole(start, relativedelta(months=1), "explicit", stop)
         return found._replace(lacks_year=year is None)
+
+    def _near(self, month: int, day: int, place: int) -> datetime:
+        """Return the day that a month and a day mean: the latest that has begun, or one to come.
+
+        The one to come begins within 31 days, and the sentence does not speak of the past.
+        """
+        latest = _latest(month, day, self.now)
+        if (month, day) == (2, 29):
+            return latest
+        coming = latest.replace(year=latest.year + 1)
+        is_soon = (coming - self.now).days < _MOST_DAYS_AHEAD
+        return coming if is_soon and not self._is_of_the_past(place) else latest
+
+    def _is_of_the_past(self, place: int) -> bool:
+        """Return whether the sentence around a place speaks of the past, or of the time since then."""
+        before = place - 1 - (self._word(place - 1) == "the")
+        if self._word(before) == "since":
+            return True
+        first, last = place, place
+        while first > max(0, place - _SENTENCE) and self._word(first - 1) not in _ENDS:
+            first -= 1
+        most = min(len(self.tokens.words), place + _SENTENCE)
+        while last < most and self._word(last) not in _ENDS:
+            last += 1
+        words = (word.replace("\u2019", "'") for word in self.tokens.words[first:last])
+        return not _OF_THE_PAST.isdisjoint(words)
 
     def _year_beside(self, place: int, stop: int) -> tuple[int | None, int]:
         """Read "last year" after a day or month, or "last year in" before it.
