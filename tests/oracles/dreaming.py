@@ -145,19 +145,17 @@ def prune(cycle: Cycle) -> None:
             said = memory["topic"], memory.get("title"), memory["text"]
             said = *said, *part_of(memory), *validity_of(memory), memory.get("event_at")
             groups.setdefault(said, []).append(row)
-    newest_of: dict[int, int] = {}
     for group in groups.values():
-        newest = max(group, key=lambda row: (cycle.memories[row]["created_at"], row))
-        newest_of |= dict.fromkeys((row for row in group if row != newest), newest)
+        newest = max(
+            group,
+            key=lambda row: (*(cycle.memories[row][name] for name in ("trust", "created_at")), row),
+        )
         doomed |= {row for row in group if row != newest and not is_kept(cycle, row)}
     for row in sorted(doomed, key=lambda row: (-cycle.staleness(cycle.memories[row]), row)):
         memory = cycle.memories[row]
         if memory["kind"] == "session" and memory["status"] == "archived":
             continue
         if cycle.may_go(row):
-            if row in newest_of:
-                kept = cycle.memories[newest_of[row]]
-                kept["trust"] = min(kept["trust"], memory["trust"])
             if memory["kind"] == "session":
                 memory["status"] = "archived"
             else:

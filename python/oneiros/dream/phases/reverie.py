@@ -245,7 +245,6 @@ def prune(draft: Draft, phase: Prune) -> None:
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]
     draft.rest(repeats, newest[repeats])
-    draft.lower_trust("R13", newest[repeats], repeats)
     draft.count(**{reason: int(mask[taken].sum()) for reason, mask in reasons.items()})
 
 
@@ -260,6 +259,7 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
     """Return for each row the newest row of the same words that it may be merged with; -1: itself.
 
+    The newest is that of the most trusted: who is trusted less takes nothing away by repeating it.
     All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
     after the plan was made, all of them are kept. Rows that are valid at other times are no
     duplicates: the one that is kept would not be found for as long. Nor are those of other events.
@@ -276,7 +276,8 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
     which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     times = draft.valid_from, draft.valid_until, np.nan_to_num(draft.column("event_at"), nan=np.inf)
     parts = np.stack([which, *(column[rows] for column in times)])
-    order = np.lexsort((rows, draft.column("created_at")[rows], *parts))
+    created, trust = (draft.column(name)[rows] for name in ("created_at", "trust"))
+    order = np.lexsort((rows, created, trust, *parts))
     rows, parts = rows[order], parts[:, order]
     begins = np.ones(len(rows), np.bool_)
     begins[1:] = (parts[:, 1:] != parts[:, :-1]).any(axis=0)
