@@ -55,6 +55,8 @@ std::size_t unspaced_end(std::string_view term, std::size_t at) {
   return at;
 }
 
+using Terms = std::unordered_set<std::string, TextHash, std::equal_to<>>;
+
 bool has_unknown(const std::vector<TermId>& terms) {
   return std::find(terms.begin(), terms.end(), kUnknownTerm) != terms.end();
 }
@@ -69,23 +71,24 @@ struct Analyzer::State {
         vocabulary.add_stop_word(broken.list().surface(0));
       }
     }
-    mark_function_words();
+    collect_terms(options.function_words, function_terms);
+    collect_terms(options.known_words, known_terms);
   }
 
-  // Collects the terms of the function words, all stemmed in one call.
-  void mark_function_words() {
-    std::string words;
-    for (const std::string& word : options.function_words) {
+  // Adds the terms of words that are single ones, all stemmed in one call.
+  void collect_terms(const std::vector<std::string>& words, Terms& terms) const {
+    std::string single;
+    for (const std::string& word : words) {
       const BrokenText broken(word, options, Breaking::kQuery);
       if (broken.list().tokens().size() == 1) {
-        words.append(word).push_back('\n');
+        single.append(word).push_back('\n');
       }
     }
-    BrokenText text(words, options, Breaking::kQuery);
+    BrokenText text(single, options, Breaking::kQuery);
     look_up(text);
     const NewSurfaces fresh(text.list(), text.terms());
     for (std::string& term : fresh.spellings(options)) {
-      function_terms.insert(std::move(term));
+      terms.insert(std::move(term));
     }
   }
 
@@ -236,7 +239,8 @@ struct Analyzer::State {
   }
 
   const AnalyzerOptions options;
-  std::unordered_set<std::string, TextHash, std::equal_to<>> function_terms;
+  Terms function_terms;
+  Terms known_terms;
   mutable ForkSafeSharedMutex mutex;  // guards vocabulary
   Vocabulary vocabulary;
   mutable ForkSafeSharedMutex surfaces_mutex;  // guards the members below; locked before `mutex`
@@ -336,7 +340,7 @@ std::vector<SlippedWord> Analyzer::slipped_words(std::string_view utf8,
       std::string word(text.list().surface(i));
       std::string spelling = term == kUnknownTerm ? unknown[places.at(word)]
                                                   : std::string(state_->vocabulary.term(term));
-      if (state_->function_terms.contains(spelling) ||
+      if (state_->function_terms.contains(spelling) || state_->known_terms.contains(spelling) ||
           std::ranges::find(slipped, spelling, &SlippedWord::spelling) != slipped.end()) {
         continue;
       }

@@ -43,6 +43,9 @@ struct AnalyzerOptions {
   // found as all others; analyze_words() marks their terms. Entries that are not a single word have
   // no effect.
   std::vector<std::string> function_words = {};
+  // Words that are spelt right, whether texts hold them or not: slipped_words() leaves them out.
+  // Entries that are not a single word have no effect.
+  std::vector<std::string> known_words = {};
 };
 
 // A word of the text. An identifier and its parts are separate occurrences.
@@ -130,9 +133,9 @@ class Analyzer {
 
   // Of the words of a query that are unknown or whose term is one of `missing`, in text order:
   // those of which one slip of the hand makes others that the vocabulary has the terms of
-  // (slips.h). Only words of letters, and neither function words nor stop words; at most
-  // kMostSlippedWords are looked at. Whether a term is near does not depend on other terms. Cost:
-  // some 300 stems for a word of nine letters.
+  // (slips.h). Only words of letters, and neither function words, known words nor stop words; at
+  // most kMostSlippedWords are looked at. Whether a term is near does not depend on other terms.
+  // Cost: some 300 stems for a word of nine letters.
   static constexpr std::size_t kMostSlippedWords = 8;
   std::vector<SlippedWord> slipped_words(std::string_view utf8,
                                          std::span<const TermId> missing) const;

@@ -206,13 +206,15 @@ void register_analysis(py::module_& module) {
       module, "Analyzer", "Text in, terms out; thread-safe. See oneiros.lexical.analyzers.")
       .def(py::init([](std::vector<std::string> stop_words, bool identifiers,
                        const std::string& folding, const py::object& stem,
-                       std::vector<std::string> function_words) {
-             return std::make_shared<Analyzer>(AnalyzerOptions{std::move(stop_words), identifiers,
-                                                               folding_of(folding), stem_of(stem),
-                                                               std::move(function_words)});
+                       std::vector<std::string> function_words,
+                       std::vector<std::string> known_words) {
+             return std::make_shared<Analyzer>(
+                 AnalyzerOptions{std::move(stop_words), identifiers, folding_of(folding),
+                                 stem_of(stem), std::move(function_words), std::move(known_words)});
            }),
            py::kw_only(), py::arg("stop_words"), py::arg("identifiers"), py::arg("folding"),
            py::arg("stem"), py::arg("function_words") = std::vector<std::string>(),
+           py::arg("known_words") = std::vector<std::string>(),
            "folding, applied before stop words and stems: \"full\", \"lower\" (accents stay) "
            "or \"turkish_lower\". stem: called with a list of new words, returns a list of as "
            "many stems; None for none.")

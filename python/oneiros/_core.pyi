@@ -30,6 +30,7 @@ class Analyzer:
         folding: str,
         stem: Callable[[list[str]], list[str]] | None,
         function_words: list[str] = [],
+        known_words: list[str] = [],
     ) -> None: ...
     def tokens(self, *, text: str | bytes, with_singles: bool = False) -> list[tuple[str, int]]: ...
     def clauses(

@@ -11,8 +11,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import oneiros
+from oneiros.lexical.analyzers import FUNCTION_WORDS, TIME_WORDS
 from oneiros.scoring.channels import LexicalChannel, VectorChannel
 from oneiros.scoring.fusion import Blend
+from oneiros.search.query.dates import MONTHS, UNITS, WEEKDAYS
 from tests.oracles import bm25, fusion, house
 
 NOW = 1_750_000_000.0
@@ -166,6 +168,24 @@ def test_the_stems_are_the_oracles() -> None:
             other = note.rsplit("'", 2)[1]
             assert other in house.one_slip_away(word)
             assert list(read.values()) == [stemmer.stemWord(other)]
+
+
+@pytest.mark.parametrize("word", ["last", "March", "week", "next", "July", "past", "five"])
+def test_words_that_times_are_named_by_are_no_typing_errors(word: str) -> None:
+    slips = {"last": "lost", "march": "match", "week": "weak", "next": "text"}
+    slips |= {"july": "jolly", "past": "post", "five": "fire"}
+    with opened("english") as engine:
+        engine.add(f"Milo {slips[word.lower()]} a tooth, {slips[word.lower()]}ed")
+        assert engine.search(word, reinforce=False).ids == []
+        assert engine.search(f"{word}s", reinforce=False).ids == []
+    assert house.respelled([word.lower()], {slips[word.lower()]: 1}, known=TIME_WORDS) == {}
+
+
+def test_every_word_of_a_time_is_known() -> None:
+    named = {word for word in (*MONTHS, *WEEKDAYS, *UNITS) if len(word) > 3}
+    assert named <= {*TIME_WORDS}
+    assert {word for word in TIME_WORDS if len(word) < 4} == set()
+    assert not {*TIME_WORDS} & {*FUNCTION_WORDS}
 
 
 @pytest.mark.parametrize(

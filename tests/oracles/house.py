@@ -300,6 +300,7 @@ def respelled(
     held: Mapping[str, int],
     stem: Callable[[str], str] = str,
     function_words: Iterable[str] = (),
+    known: Iterable[str] = (),
 ) -> dict[str, str]:
     """Return the terms searched in place of words of a query that no text has. H20.
 
@@ -308,15 +309,17 @@ def respelled(
         held: the number of texts that have each term.
         stem: the term of a word.
         function_words: words that are neither replaced nor taken.
+        known: words that are not replaced.
     """
     light = set(map(stem, function_words))
+    right = light | set(map(stem, known))
     asked = set(map(stem, words))
     found: dict[str, str] = {}
     looked_at: set[str] = set()
     for word in words:
         own = stem(word)
         edits = one_slip_away(word)
-        if held.get(own) or own in light | looked_at or not edits or len(looked_at) == 8:
+        if held.get(own) or own in right | looked_at or not edits or len(looked_at) == 8:
             continue
         looked_at.add(own)
         near = {stem(edit) for edit in edits} - light

@@ -74,8 +74,11 @@ TEST_CASE("slipped_words: terms by their stems, unknown words and those named as
     }
     return stems;
   };
-  Analyzer analyzer(AnalyzerOptions{
-      .stop_words = {"then"}, .identifiers = true, .stem = stem, .function_words = {"what"}});
+  Analyzer analyzer(AnalyzerOptions{.stop_words = {"then"},
+                                    .identifiers = true,
+                                    .stem = stem,
+                                    .function_words = {"what"},
+                                    .known_words = {"boast", "two words"}});
   (void)analyzer.analyze("sailing boats what then");
   const auto read = [&](const char* query, const std::vector<TermId>& missing = {}) {
     std::string found;
@@ -91,6 +94,7 @@ TEST_CASE("slipped_words: terms by their stems, unknown words and those named as
   CHECK(read("sailign") == "sailign(sailign) sailing=sail;");
   CHECK(read("saling saling") == "saling(sal) sailing=sail;");
   CHECK(read("wha thne getGoat sailing boats unheard").empty());
+  CHECK(read("boast boasting").empty());
   const TermId boats = analyzer.find_term("boats");
   (void)analyzer.analyze("boat");
   CHECK(read("boats", {boats}) == "boats(boats) boat=boat;");

@@ -20,7 +20,7 @@ from oneiros import _core
 from oneiros._lazy import needed
 from oneiros.runtime.hashing import blake2b
 
-__all__ = ["FUNCTION_WORDS", "LISTED", "NAMES", "identity", "make", "of"]
+__all__ = ["FUNCTION_WORDS", "LISTED", "NAMES", "TIME_WORDS", "identity", "make", "of"]
 
 
 ENGLISH: Final = (
@@ -81,6 +81,22 @@ FUNCTION_WORDS: Final = (
 excepted. They are indexed, and a profile may let them weigh less in a query
 (``LexicalChannel.function_words``). Source: docs/systems/house.md H17."""
 
+TIME_WORDS: Final = (
+    *("january", "february", "march", "april", "june", "july", "august", "september", "sept"),
+    *("october", "november", "december"),
+    *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("hour", "hours", "days", "week", "weeks", "weekend", "weekends", "month", "months"),
+    *("year", "years", "yesterday", "today", "tonight", "tomorrow", "morning", "afternoon"),
+    *("evening", "night", "last", "past", "previous", "current", "next", "coming", "following"),
+    *("since", "until", "till", "before", "after", "during", "throughout", "within", "between"),
+    *("around", "about", "early", "late", "middle", "beginning", "first", "second", "third"),
+    *("fourth", "couple", "four", "five", "seven", "eight", "nine", "eleven", "twelve"),
+    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+    *("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"),
+)
+"""English words of four letters or more that times are named by. None is taken for a typing error, as
+"last Friday" is not asked for what was lost. Source: docs/systems/house.md H20."""
+
 if TYPE_CHECKING:
     NAMES: Final[tuple[str, ...]] = ()
     """Every name that :func:`make` accepts."""
@@ -111,12 +127,14 @@ def make(name: str) -> _core.Analyzer:
         raise ValueError(msg)
     language = _OTHER_STEMS.get(name, name)
     folding = {"english": "full", "turkish": "turkish_lower"}.get(language, "lower")
+    is_english = language == "english"
     return _core.Analyzer(
         stop_words=of(language),
         identifiers=True,
         folding=folding,
         stem=_snowball(name),
-        function_words=list(FUNCTION_WORDS) if language == "english" else [],
+        function_words=list(FUNCTION_WORDS) if is_english else [],
+        known_words=list(TIME_WORDS) if is_english else [],
     )
 
 
