@@ -396,7 +396,7 @@ _DEADLINES: Final = frozenset(("by", "until", "till", "before"))
 _OF_THE_PAST: Final = frozenset(
     (
         *("did", "was", "were", "had", "didn't", "wasn't", "weren't", "hadn't", "happened"),
-        *("went", "said", "told", "met", "saw", "came", "took", "gave", "bought"),
+        *("went", "said", "met", "saw", "came", "took", "gave", "bought"),
     )
 )
 """Words with which a sentence speaks of the past."""
