@@ -204,6 +204,10 @@ TESTS = {
         "engine/test_typos.py::test_the_stems_are_the_oracles",
         "ray/test_rounds.py::test_words_one_slip_away_are_those_of_all_shards",
     ),
+    "H21": (
+        "query/test_asked_by_time.py::test_whether_a_query_asks_by_the_time_alone",
+        "query/test_asked_by_time.py::test_relevance_is_that_of_the_page",
+    ),
     "H19": (
         "engine/test_question_feedback.py::test_results_are_those_of_the_page",
         "engine/test_question_feedback.py::test_words_stand_in_where_there_is_no_vector",

@@ -559,6 +559,27 @@ def test_words_one_slip_away_are_those_of_all_shards(
     assert respelled >= 10
 
 
+@pytest.mark.parametrize("embedder", [None, "hashing"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_question_of_a_time_alone_is_answered_by_all_shards(
+    count: int, embedder: str | None, tmp_path: Path
+) -> None:
+    records = [
+        {"id": f"r{number}", "text": text, "created_at": clock() - (number % 9) * 86_400.0}
+        for number, text in enumerate(("yesterday we swam", "tea", "the long walk") * 9)
+    ]
+    given: dict[str, Any] = {"embedder": embedder, "clock": clock}
+    whole, _ = engines_of(records, 1, **given)
+    shard_of = {record["id"]: number % 7 % count for number, record in enumerate(records)}
+    loosen(whole, shard_of)
+    shards = LocalShards(split(whole, shard_of, tmp_path, **given), Client.of(given))
+    options: dict[str, Any] = {"reinforce": False, "explain": True}
+    for query in ("what did we do yesterday?", "in the last week", "the walk of two days ago"):
+        found, expected = shards.search(query, **options), whole.search(query, **options)
+        assert plain_values(found) == plain_values(expected), query
+        assert (expected.confidence is None) == (query != "the walk of two days ago")
+
+
 def test_the_most_accessed_memories_are_those_that_a_prefix_permits() -> None:
     """The shard of the most accessed ones has no word that begins so."""
     texts = ["she swims", "swimming", "he swims", "zebra", "zebrafish", "tea", "milk", "honey"]

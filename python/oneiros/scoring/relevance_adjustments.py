@@ -159,10 +159,12 @@ class NamedTime:
 
     The relevance is multiplied by 1 inside of the range, else by a number that depends on the
     wording of the query, not on the memory's date as in
-    :class:`oneiros.scoring.factors.TemporalConstraint`. Signal: ``named_time_case``: 0 no time
-    named, 1 in range, 2 out of a soft range, 3 out of an explicit one, 4 out of an inferred one.
+    :class:`oneiros.scoring.factors.TemporalConstraint`. Where the query asks for nothing but what
+    was at that time ("what did I do yesterday?"), ``alone`` is added inside of it. Signals:
+    ``named_time_case``: 0 no time named, 1 in range, 2 out of a soft range, 3 out of an explicit
+    one, 4 out of an inferred one; ``asks_by_time``: 1 if the query asks so, else 0.
 
-    Source: docs/systems/house.md H10.
+    Source: docs/systems/house.md H10, H21.
     """
 
     soft: float = 0.85
@@ -174,15 +176,23 @@ class NamedTime:
     inferred: float = 0.7
     """Multiplier outside of a range relative to now ("last week"), 0 to 1."""
 
+    alone: float = 0.0
+    """Added to the relevance inside of the range where the query has no other word of content, 0 to 1."""
+
     def __post_init__(self) -> None:
-        settle_numbers(self, soft=SHARE, explicit=SHARE, inferred=SHARE)
+        settle_numbers(self, soft=SHARE, explicit=SHARE, inferred=SHARE, alone=SHARE)
 
     def emit(self, program: ProgramBuilder) -> int:
         """Return the register of the term added to the relevance."""
         table = [0.0, 0.0, self.soft - 1.0, self.explicit - 1.0, self.inferred - 1.0]
         case = program.signal("named_time_case", 0.0)
         damped = program.call("lookup", case, table=table, otherwise=0.0)
-        return program.call("multiply", program.relevance, damped)
+        lost = program.call("multiply", program.relevance, damped)
+        if self.alone == 0.0:
+            return lost
+        inside = program.call("lookup", case, table=[0.0, self.alone, 0.0, 0.0, 0.0], otherwise=0.0)
+        gained = program.call("multiply", inside, program.signal("asks_by_time", 0.0))
+        return program.call("add", lost, gained)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,12 @@ from oneiros.scoring.understanding import fused_by_shares
 from oneiros.search import query as reading
 from oneiros.search.cache import SameObject
 from oneiros.search.plan import DeepRecall, question_least
-from oneiros.search.query.dates import asks_for_time, may_name_a_time, range_in
+from oneiros.search.query.dates import (
+    asks_by_time_alone,
+    asks_for_time,
+    may_name_a_time,
+    range_in,
+)
 from oneiros.search.query.parsed import (
     PLAIN,
     TextMatcher,
@@ -447,6 +452,10 @@ class SearchCall:
             understood = PLAIN
         else:
             understood = understand(plain_text, profile, options.hint, options.where, time)
+        named = profile.named_time
+        words = "" if time is None or named is None or not named.alone else time.words
+        if words and asks_by_time_alone(plain_text, words):
+            understood = understood._replace(asks_by_time=True)
         if profile.asked_time is not None and asks_for_time(plain_text):
             understood = understood._replace(asks_time=True)
         if options.hint is not None and understood.hint is None:

@@ -95,12 +95,14 @@ class Callbacks:
         return judgement.reason, np.where(np.isfinite(scores), values, np.nan).tolist(), [], *tokens
 
     def stems(self) -> list[str]:
-        """Return the stems of the query's words. Source: docs/systems/house.md H7.
+        """Return the stems of the query's words; of one that asks by the time alone, none.
 
         Where words are written without spaces, a sentence would be a word that no text has.
+
+        Source: docs/systems/house.md H7, H21.
         """
         profile = self._request.profile
-        if not isinstance(profile.abstention, WeakBest):
+        if not isinstance(profile.abstention, WeakBest) or self._request.understood.asks_by_time:
             return []
         spaced = _core.without_unspaced(text=normalised(self._request.plain_text))
         words = map(bare, words_of(spaced, profile.query_words))

@@ -218,6 +218,8 @@ class SearchRun:
         constants = read["constants"] = []
         if understood.asks_time:
             constants.append(("asks_time", 1.0))
+        if understood.asks_by_time:
+            constants.append(("asks_by_time", 1.0))
         if understood.asks_preference:
             constants.append(("preference", 1.0))
         situation = understood.situation
@@ -283,7 +285,8 @@ class SearchRun:
             memories=ResultMemories(found.ids, self.load),
             answer=found,
             reason=found.reason() if outcome.has_reason else "",
-            confidence=outcome.confidence,
+            # What leads in words and meaning say nothing of what only a time asks for (H21).
+            confidence=None if request.understood.asks_by_time else outcome.confidence,
         )
 
 

@@ -86,7 +86,7 @@ ONEIROS = Profile(
         session_share=0.17,
     ),
     statements=Statements(damping=0.4),  # H9
-    named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7),  # H10
+    named_time=NamedTime(soft=0.85, explicit=0.5, inferred=0.7, alone=0.8),  # H10, H21
     asked_time=AskedTime(damping=0.15),  # H13
     factors=(  # H6
         HalfLifeRecency(half_life_days=90.0, floor=0.5, damping=0.15, ignores_use=True),

@@ -26,6 +26,7 @@ __all__ = [
     "WEEKDAYS",
     "Certainty",
     "TimeRange",
+    "asks_by_time_alone",
     "asks_for_time",
     "compiled",
     "given_range",
@@ -202,6 +203,7 @@ _ALWAYS: Final = frozenset(
 )
 _WITH_A_CAPITAL: Final = r"\b(?:May|March)\b"
 _WORDS: Final = r"[a-z]+"
+_WORD: Final = r"[^\W_]+(?:'[^\W_]+)*"
 _ENGLISH_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _FULL_YEAR: Final = r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])"
 _ROOTS_OF_TEXTS: Final = (
@@ -223,6 +225,42 @@ def asks_for_time(query: str) -> bool:
         if root in lower:
             return compiled(_QUESTION).search(lower) is not None
     return False
+
+
+_OF_ANYTHING: Final = frozenset(
+    (
+        *("happen", "happens", "happened", "happening", "going", "went", "up", "on", "out", "over"),
+        *("anything", "something", "everything", "nothing", "thing", "things", "stuff", "us"),
+        *("say", "said", "tell", "mention", "mentioned", "talk", "talked", "about", "discuss"),
+        *("discussed", "remember", "know", "show", "list", "give", "find", "day", "days", "please"),
+        *("plan", "plans", "planned", "schedule", "scheduled", "event", "events", "memory"),
+        *("memories", "notes", "note", "new", "next", "last", "time"),
+    )
+)
+"""Words that ask for whatever there is."""
+
+
+def asks_by_time_alone(query: str, words: str) -> bool:
+    """Return whether an English query asks for what was at a time, whatever it was.
+
+    So it does if all its words outside of those that name the time are stop words, function words or
+    such as ask for anything: "what did I do yesterday?", "anything planned for next week?".
+
+    Args:
+        query: the query.
+        words: those that name the time, as :func:`range_in` returns them.
+
+    Source: docs/systems/house.md H21.
+    """
+    from oneiros.lexical import analyzers  # noqa: PLC0415 - only of queries that name a time
+
+    place = query.find(words)
+    rest = f"{query[:place]} {query[place + len(words) :]}" if place >= 0 else query
+    known = _OF_ANYTHING.union(analyzers.ENGLISH, analyzers.FUNCTION_WORDS)
+    return all(
+        word in known or word.removesuffix("'s") in known  # "what's"
+        for word in compiled(_WORD).findall(rest.lower().replace("\u2019", "'"))
+    )
 
 
 def names_time(text: str) -> bool:

@@ -62,6 +62,8 @@ class Understood(NamedTuple):
     """The time that the query names, if the profile reads times."""
     asks_time: bool = False
     """Whether the query asks for a time, if the profile reads that."""
+    asks_by_time: bool = False
+    """Whether the query has no word of content but those that name the time, if the profile reads that."""
     leaves_time: bool = False
     """Whether the query names a time that a retry leaves out."""
     surroundings: Surroundings | None = None
@@ -78,6 +80,7 @@ class Understood(NamedTuple):
         parts += [] if self.hint is None else [f"hint {self.hint}"]
         parts += [] if self.time is None else [str(self.time)]
         parts += ["asks for a time"] if self.asks_time else []
+        parts += ["asks by the time alone"] if self.asks_by_time else []
         return ", ".join((*parts, *self.unused))
 
 
