@@ -531,22 +531,22 @@ def test_the_house_takes_nothing_important_away_for_its_age(
 def test_what_is_trusted_less_takes_nothing_away_by_repeating_it(profile: str) -> None:
     said = {"text": "I am vegetarian", "topic": "food"}
     with engine(profile=profile) as mind:
-        mind.add_many(stale(30), now=NOW - 20 * DAY)
-        own = {"id": "own", "kind": "preference", "tags": ["diet"]}
-        mind.add(**said, **own, trust=0.9, now=NOW - 40 * DAY)
+        mind.add_many(stale(60), now=NOW - 20 * DAY)
+        own = {"kind": "preference", "tags": ["diet"]}
+        mind.add(**said, **own, id="first", trust=0.9, now=NOW - 50 * DAY)
+        mind.add(**said, id="page", trust=0.3, now=NOW - 45 * DAY)
+        mind.add(**said, **own, id="own", trust=0.9, now=NOW - 40 * DAY)
         mind.add(**said, id="tool", trust=0.3, now=NOW - 30 * DAY)
         mind.add(**said, id="web", trust=0.2, now=NOW - 29 * DAY)
         mind.dream()
-        kept, *others = mind.get_many(["own", "tool", "web"])
-        assert others == [None, None]
-        assert kept is not None
+        # The newest of those that are trusted as much, or more.
+        assert gone(mind, ["first", "page", "own", "tool", "web"]) == ["first", "page"]
+        kept = mind.get("own")
         assert (kept.kind, kept.tags) == ("preference", ["diet"])
-        assert kept.trust == pytest.approx(0.9)
+        assert [mind.get(id).trust for id in ("own", "tool", "web")] == pytest.approx(
+            [0.9, 0.3, 0.2]
+        )
         assert mind.search("vegetarian", least_trust=0.5).ids == ["own"]
-        mind.add(**said, id="own too", trust=0.9, now=NOW - 10 * DAY)
-        mind.dream(NOW + DAY)
-        assert mind.get_many(["own"]) == [None]  # of equal trust the newest
-        assert mind.search("vegetarian", least_trust=0.5, now=NOW + DAY).ids == ["own too"]
 
 
 def test_what_is_important_still_gives_way_to_what_supersedes_or_repeats_it() -> None:

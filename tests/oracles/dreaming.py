@@ -145,17 +145,23 @@ def prune(cycle: Cycle) -> None:
             said = memory["topic"], memory.get("title"), memory["text"]
             said = *said, *part_of(memory), *validity_of(memory), memory.get("event_at")
             groups.setdefault(said, []).append(row)
+    newest_of: dict[int, int] = {}
     for group in groups.values():
-        newest = max(
-            group,
-            key=lambda row: (*(cycle.memories[row][name] for name in ("trust", "created_at")), row),
-        )
-        doomed |= {row for row in group if row != newest and not is_kept(cycle, row)}
+        for row in group:
+            trust = cycle.memories[row]["trust"]
+            trusted = (other for other in group if cycle.memories[other]["trust"] >= trust)
+            newest = max(trusted, key=lambda other: (cycle.memories[other]["created_at"], other))
+            if row != newest:
+                newest_of[row] = newest
+                doomed |= set() if is_kept(cycle, row) else {row}
     for row in sorted(doomed, key=lambda row: (-cycle.staleness(cycle.memories[row]), row)):
         memory = cycle.memories[row]
         if memory["kind"] == "session" and memory["status"] == "archived":
             continue
         if cycle.may_go(row):
+            if row in newest_of:
+                kept = cycle.memories[newest_of[row]]
+                kept["trust"] = min(kept["trust"], memory["trust"])
             if memory["kind"] == "session":
                 memory["status"] = "archived"
             else:

@@ -373,7 +373,9 @@ def test_the_house_profile_reads_like_its_page() -> None:
         whole_length=30,
     )
     assert profile.statements == Statements(damping=0.4)  # H9
-    assert profile.named_time == NamedTime(soft=0.85, explicit=0.5, inferred=0.7, alone=0.8)  # H10, H21
+    assert profile.named_time == NamedTime(
+        soft=0.85, explicit=0.5, inferred=0.7, alone=0.8
+    )  # H10, H21
     assert profile.asked_time == AskedTime(damping=0.15)  # H13
     assert profile.factors == (  # H6
         HalfLifeRecency(half_life_days=90, floor=0.5, damping=0.15, ignores_use=True),

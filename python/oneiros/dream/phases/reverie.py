@@ -245,6 +245,7 @@ def prune(draft: Draft, phase: Prune) -> None:
     draft.delete("R13", taken[~kept_kinds[taken]])
     repeats = taken[only_repeated[taken]]
     draft.rest(repeats, newest[repeats])
+    draft.lower_trust("R13", newest[repeats], repeats)
     draft.count(**{reason: int(mask[taken].sum()) for reason, mask in reasons.items()})
 
 
@@ -259,7 +260,8 @@ def _unused(draft: Draft, phase: Prune) -> Mask:
 def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
     """Return for each row the newest row of the same words that it may be merged with; -1: itself.
 
-    The newest is that of the most trusted: who is trusted less takes nothing away by repeating it.
+    The newest is that of those that are trusted as much, or more: who is trusted less takes nothing
+    away by repeating it.
     All duplicates refer to the row that is kept, not to the next in a chain: if that row changes
     after the plan was made, all of them are kept. Rows that are valid at other times are no
     duplicates: the one that is kept would not be found for as long. Nor are those of other events.
@@ -276,13 +278,18 @@ def _newest(draft: Draft, counted: Mask) -> npt.NDArray[np.int64]:
     which = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
     times = draft.valid_from, draft.valid_until, np.nan_to_num(draft.column("event_at"), nan=np.inf)
     parts = np.stack([which, *(column[rows] for column in times)])
-    created, trust = (draft.column(name)[rows] for name in ("created_at", "trust"))
-    order = np.lexsort((rows, created, trust, *parts))
+    order = np.lexsort((rows, draft.column("created_at")[rows], *parts))
     rows, parts = rows[order], parts[:, order]
     begins = np.ones(len(rows), np.bool_)
     begins[1:] = (parts[:, 1:] != parts[:, :-1]).any(axis=0)
     which = np.cumsum(begins)
     last = np.searchsorted(which, which, side="right") - 1
+    trust = draft.column("trust")[rows]
+    for end in np.unique(last[trust > trust[last]]).tolist():
+        start = int(np.searchsorted(which, which[end]))
+        newest_first = trust[start : end + 1][::-1]
+        found = np.searchsorted(np.maximum.accumulate(newest_first), newest_first)
+        last[start : end + 1] = (end - found)[::-1]
     is_older = last > np.arange(len(rows))
     newest[rows[is_older]] = rows[last[is_older]]
     return newest
