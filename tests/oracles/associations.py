@@ -40,7 +40,7 @@ class PlainGraph:
             self.set(a, b, PlainLink(min(1.0, gain), 0, now, now))
         else:
             days = (now - former.last) / DAY  # NaN: never found together
-            share = max(days, 0.0) / rest_days if days < rest_days else 1.0
+            share = max(days, 0.0) / rest_days if rest_days and days < rest_days else 1.0
             weight = min(1.0, former.left(now, tau_days) + gain * share)
             self.set(a, b, replace(former, weight=weight, last=now))
 
