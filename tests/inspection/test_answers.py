@@ -16,7 +16,13 @@ from oneiros.display.escaping import OBEYED
 from oneiros.dream.report import HELD_WORDS, RULE_WORDS
 from oneiros.engine import QuietEngine
 from oneiros.inspection.inspector import Inspector
-from oneiros.inspection.records import MOST_NODES, PAGE_OF_TEXT, restore_command, score_parts
+from oneiros.inspection.records import (
+    LISTED_TEXT,
+    MOST_NODES,
+    PAGE_OF_TEXT,
+    restore_command,
+    score_parts,
+)
 from oneiros.scoring.safety_limits import SafetyRails
 from tests.inspection.conftest import DAY, HOSTILE, HOSTILE_ID, NOW, Client, Serve
 
@@ -450,6 +456,20 @@ def test_a_large_text_comes_in_pages(client: Client) -> None:
     assert client.get("text", id="big", start=2_000_000).value["text"] == ""
     assert len(client.get("search", q="word").body) < 20_000
     assert len(client.get("plan", profile="reverie").body) < 50_000
+
+
+def test_pages_say_where_they_end(writer: Client, store: Path) -> None:
+    whole = "\U0001f375" * 30_000 + "end"  # JavaScript counts each twice
+    with QuietEngine(store, clock=lambda: NOW) as engine:
+        engine.add(whole, id="emoji")
+    page = writer.get("memory", id="emoji").value
+    text = page["text"]
+    while page["end"] < page["length"]:
+        page = writer.get("text", id="emoji", start=page["end"]).value
+        text += page["text"]
+    assert text == whole
+    (listed,) = (each for each in writer.get("list").value["memories"] if each["id"] == "emoji")
+    assert (listed["end"], listed["length"]) == (LISTED_TEXT, len(whole))
 
 
 def test_a_change_of_a_large_text_is_shown_in_part(writer: Client, store: Path) -> None:

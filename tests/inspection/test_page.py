@@ -254,6 +254,17 @@ def test_a_large_text_is_read_on_and_on(opened: Open, client: Client) -> None:
     assert "40,000 of 1,000,000" in page.text()
 
 
+def test_a_large_text_of_emoji_is_read_to_its_end(
+    opened: Open, writer: Client, store: Path
+) -> None:
+    with QuietEngine(store, clock=lambda: NOW) as engine:
+        engine.add("\U0001f375" * 30_000 + "end", id="emoji")
+    page = opened(writer, "#/memory?id=emoji")
+    assert "20,000 of 30,003" in page.text()
+    page.run("document.querySelector('.actions button').click()")
+    page.wait("[...document.querySelector('.whole').textContent].length === 30003")
+
+
 def test_filters_are_in_the_address_and_in_the_form(opened: Open, client: Client) -> None:
     page = opened(client, "#/search?q=coffee&user=ada&kind=user_preference&k=3")
     assert page.run("document.querySelectorAll('.row').length") == 1

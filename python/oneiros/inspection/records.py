@@ -66,8 +66,12 @@ _LISTED: Final = (
 
 
 def text_page(text: str, start: int = 0, length: int = PAGE_OF_TEXT) -> dict[str, Any]:
-    """Return a part of a text, with the length of the whole."""
-    return {"text": text[start : start + length], "start": start, "length": len(text)}
+    """Return a part of a text, where it begins and ends, and the length of the whole.
+
+    All are counted in code points. JavaScript counts some characters twice.
+    """
+    part = text[start : start + length]
+    return {"text": part, "start": start, "end": start + len(part), "length": len(text)}
 
 
 def listed_record(memory: Memory) -> dict[str, Any]:
@@ -217,7 +221,7 @@ def _changes(before: Memory, after: Memory, fields: Iterable[str]) -> list[dict[
 
 def _cut(piece: tuple[str, str]) -> dict[str, Any]:
     change, text = piece
-    return {"change": change, "text": text[:_VALUE], "length": len(text)}
+    return {"change": change} | text_page(text, length=_VALUE)
 
 
 def _short(value: object) -> object:

@@ -61,11 +61,15 @@ function put(parent, ...children) {
   append(parent, children);
 }
 
+// The beginning of a text. No character is cut in half: emoji are two of JavaScript's.
+function shortened(text, most) {
+  const characters = [...String(text)];
+  return characters.length > most ? `${characters.slice(0, most).join("")}…` : String(text);
+}
+
 // A stored text on one line, isolated from the direction of what is around it.
 function stored(text, longest = LONGEST_PART) {
-  const whole = String(text);
-  const shown = whole.length > longest ? `${whole.slice(0, longest)}…` : whole;
-  return el("bdi", {}, shown.replace(/\s+/gu, " "));
+  return el("bdi", {}, shortened(text, longest).replace(/\s+/gu, " "));
 }
 
 function figure(value) {
@@ -245,7 +249,7 @@ function meta(memory) {
 
 function beginning(memory) {
   const text = memory.text.trim() ? memory.text : memory.id;
-  const cut = memory.length > memory.text.length ? "…" : "";
+  const cut = memory.end < memory.length ? "…" : "";
   return [memory.title && el("strong", {}, stored(memory.title), " "), el("bdi", {}, text, cut)];
 }
 
@@ -376,7 +380,7 @@ async function listView({ k: _k, profile: _profile, offset, ...filters }) {
 
 // -- one memory ------------------------------------------------------------------------------------
 
-const APART = ["text", "start", "length", "title", "is_away", "restore", "id"];
+const APART = ["text", "start", "end", "length", "title", "is_away", "restore", "id"];
 
 async function memoryView({ id }) {
   say("Reading…");
@@ -420,12 +424,12 @@ async function filledIn(section, make) {
 
 function wholeText(id, memory) {
   const text = el("div", { class: "whole", tabindex: "0", role: "region", "aria-label": "text", dir: "auto" }, memory.text || " ");
-  if (memory.length <= memory.text.length) return text;
-  let next = memory.text.length;
+  let next = memory.end; // in the server's characters
+  if (next >= memory.length) return text;
   const button = el("button", { type: "button", onclick: () => guarded(async () => {
     const page = await ask("text", { id, start: next });
     text.append(visible(page.text));
-    next = page.start + page.text.length;
+    next = page.end;
     if (next >= page.length) button.remove(); else label();
   }, button) });
   const label = () => { button.textContent = `Show more (${next.toLocaleString("en")} of ${memory.length.toLocaleString("en")} characters)`; };
@@ -457,7 +461,7 @@ function actions(id, memory) {
 }
 
 const deleting = (id, act) => act("Delete", async () => {
-  if (!await confirmed(`Delete the memory ${id.slice(0, LONGEST_PART)}? It can be restored until it is purged.`, "Delete")) return undefined;
+  if (!await confirmed(`Delete the memory ${shortened(id, LONGEST_PART)}? It can be restored until it is purged.`, "Delete")) return undefined;
   await change("delete", { id });
   return "Deleted.";
 }, "danger");
@@ -508,7 +512,7 @@ function differenceOf(each) {
   if (each.pieces) {
     const tags = { same: "span", removed: "del", added: "ins" };
     return el("div", { class: "diff" }, el("span", { class: "faint" }, `${words(each.field)}: `), el("bdi", {}, each.pieces.map((piece) =>
-      el(tags[piece.change], {}, piece.text, piece.length > piece.text.length ? "…" : ""))));
+      el(tags[piece.change], {}, piece.text, piece.end < piece.length ? "…" : ""))));
   }
   if (each.field === "embedding") return el("p", {}, el("span", { class: "faint" }, "embedding: "), "another vector");
   return el("p", {}, el("span", { class: "faint" }, `${words(each.field)}: `), value(each.before, each.field), " → ", value(each.after, each.field));
@@ -567,9 +571,9 @@ function drawn(graph, number) {
     const { x, y } = spots.get(node.id);
     const label = node.label.replace(/\s+/gu, " ").trim();
     picture.append(svg("g", { class: `hop-${node.hop}`, "data-id": "", onclick: () => { location.hash = memoryAddress(node.id); } },
-      svg("title", {}, label.slice(0, 60)), svg("circle", { cx: x, cy: y, r: node.hop ? 11 : 14 }),
+      svg("title", {}, shortened(label, 60)), svg("circle", { cx: x, cy: y, r: node.hop ? 11 : 14 }),
       svg("text", { x, y, class: "number" }, String(number.get(node.id))),
-      isNamed && svg("text", { x, y: y + 23, class: "name" }, [...label].slice(0, 16).join("") + (label.length > 16 ? "…" : ""))));
+      isNamed && svg("text", { x, y: y + 23, class: "name" }, shortened(label, 16))));
   }
   return picture;
 }
@@ -787,7 +791,7 @@ async function loadStore() {
 
 // An option's value is exact; what it shows is harmless.
 function option(each) {
-  const made = el("option", {}, each.slice(0, LONGEST_PART));
+  const made = el("option", {}, shortened(each, LONGEST_PART));
   made.value = each;
   return made;
 }
