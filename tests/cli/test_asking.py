@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from oneiros.engine import Engine
+from oneiros.index import snapshot
 from tests.cli.conftest import RECORDS, Run
 
 NOW = "2025-02-01T00:00:00Z"
@@ -149,6 +152,28 @@ def test_people_get_a_table_and_a_summary(run: Run, store: Path) -> None:
     assert "lexical" in outcome.stdout
     assert "2 results in " in outcome.stdout
     assert "profile oneiros" in outcome.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--explain",), ("--plain",), ("--json",)])
+def test_a_damaged_memory_costs_no_other_result(
+    run: Run, store: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(snapshot, "FEWEST_ROWS", 1)
+    with Engine(store) as engine:
+        engine.add("Bob likes coffee", id="bob")
+    with closing(apsw.Connection(str(store))) as connection:
+        connection.execute("UPDATE memory SET text = 'Bob likes cofee' WHERE id = 'bob'")
+    outcome = run("search", "coffee", "-s", store, *options)
+    assert outcome.exit_code == 0
+    assert "Ada takes her coffee black" in outcome.stdout
+    if options == ("--json",):
+        results = outcome.document["results"]
+        assert [one["memory"] for one in results if one["id"] == "bob"] == [None]
+    elif options == ("--plain",):
+        (row,) = (line for line in outcome.stdout.split("\n") if line.startswith("bob\t"))
+        assert row.split("\t")[2:] == ["", "", ""]
+    else:
+        assert "its row in the store is damaged" in " ".join(outcome.stdout.split())
 
 
 def test_explain_shows_a_tree_a_result_and_one_table(run: Run, store: Path) -> None:

@@ -89,6 +89,18 @@ def test_it_is_named_and_the_others_are_read(path: Path, kind: str) -> None:
         assert any("memory 'm1'" in one for one in mind.check(deep=True))
 
 
+def test_a_response_has_all_but_its_memory(path: Path) -> None:
+    with oneiros.Engine(path, clock=lambda: NOW) as mind:
+        response = mind.search(WORD, k=50, reinforce=False)
+        damage(path, DAMAGE["text"])
+        memories = {one["id"]: one["memory"] for one in response.to_dict()["results"]}
+        assert memories.pop("m1") is None
+        assert {memory["id"] for memory in memories.values()} == OTHERS
+        texts = {row["id"]: row["text"] for row in response.to_arrow().to_pylist()}
+        assert texts["m1"] is None
+        assert all(texts[id] for id in OTHERS)
+
+
 def test_what_reads_many_leaves_it_out(path: Path, tmp_path: Path) -> None:
     damage(path, DAMAGE["text"])
     with oneiros.Engine(path, clock=lambda: NOW) as mind:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -364,6 +366,22 @@ def test_a_damaged_store_is_looked_into(serve: Serve, store: Path) -> None:
     assert damaged.status in (404, 500)
     assert "coffee" in damaged.error
     assert client.get("search", q="deploys").value["results"]
+
+
+def test_damage_that_a_page_meets_costs_no_other_memory(serve: Serve, store: Path) -> None:
+    client = serve(store)
+    with closing(sqlite3.connect(store)) as other, other:
+        other.execute("UPDATE memory SET text = 'x' || text WHERE id IN ('fridays', 'big')")
+    found = client.get("graph", id="deploy").value
+    assert [node["id"] for node in found["nodes"]] == ["deploy", "coffee", HOSTILE_ID]
+    assert {end for link in found["links"] for end in link["ends"]} == {
+        "deploy",
+        "coffee",
+        HOSTILE_ID,
+    }
+    found = client.get("search", q="word tea", k=100).value
+    assert HOSTILE_ID in [result["id"] for result in found["results"]]
+    assert "big" not in [result["id"] for result in found["results"]]
 
 
 def test_changes_are_made_and_taken_back(writer: Client) -> None:

@@ -29,8 +29,9 @@ from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_plain,
 from oneiros.display.counts import count_of
 from oneiros.display.escaping import snippet
 from oneiros.display.tables import columns_of, day
+from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.search.records import memory_record, response_record
+from oneiros.search.records import memory_of, memory_record, response_record
 from oneiros.search.trace import NO_TIME
 
 if TYPE_CHECKING:
@@ -95,18 +96,29 @@ def results_table(
     return shown_table
 
 
-def _plain_rows(response: SearchResponse) -> Iterator[tuple[str, ...]]:
-    """Yield id, score, kind, day and text of each result. Reads the memories."""
+def _plain_rows(response: SearchResponse) -> Iterator[tuple[str | None, ...]]:
+    """Yield id, score, kind, day and text of each result. Reads the memories.
+
+    Of a memory that cannot be read, only id and score.
+    """
     for result in response.results:
-        memory = result.memory
+        if (memory := memory_of(result)) is None:
+            yield result.id, f"{result.score:.5f}", None, None, None
+            continue
         occurred = memory.created_at if memory.event_at is None else memory.event_at
         whole = f"{memory.title}: {memory.text}" if memory.title else memory.text
         yield result.id, f"{result.score:.5f}", memory.kind, day(occurred), whole
 
 
 def _described(result: SearchResult) -> Text:
-    """Return the beginning of a result's text, then id, kind and day. Reads the memory."""
-    memory = result.memory
+    """Return the beginning of a result's text, then id, kind and day. Reads the memory.
+
+    Of a memory that cannot be read, the reason, then the id.
+    """
+    try:
+        memory = result.memory
+    except (UnknownMemory, StoreCorrupt) as error:
+        return text(f"({snippet(str(error), SNIPPET)})\n{snippet(result.id, SNIPPET)}", style="dim")
     occurred = memory.created_at if memory.event_at is None else memory.event_at
     title = f"{snippet(memory.title, SNIPPET)}: " if memory.title else ""
     kind, id = snippet(memory.kind, SNIPPET), snippet(result.id, SNIPPET)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from oneiros.display.escaping import OBEYED
 from oneiros.inspection.differences import differences
 from oneiros.search.records import memory_of, memory_record
+from oneiros.search.response import readable
 from oneiros.store.connections import MEMORY
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def response_record(response: SearchResponse) -> dict[str, Any]:
         "results": [
             _result(rank, result, memory)
             for rank, result in enumerate(response.results, start=1)
-            if (memory := memory_of(result)) is not None  # or it was forgotten since
+            if (memory := memory_of(result)) is not None  # or it was forgotten since, or is damaged
         ],
     }
 
@@ -265,10 +266,12 @@ def graph_record(memories: Memories, id: str) -> dict[str, Any]:
                     "kind": link.kind,
                     "created_at": link.created_at,
                 }
-    found = memories.get_many(list(hops))
+    found = readable(memories.get_many, list(hops))
     nodes = [
         {"id": other, "hop": hop, "kind": memory.kind, "label": memory.text[:_LABEL]}
         for (other, hop), memory in zip(hops.items(), found, strict=True)
         if memory is not None
     ]
-    return {"nodes": nodes, "links": list(edges.values()), "is_cut": is_cut}
+    shown = {node["id"] for node in nodes}
+    drawn = [edge for ends, edge in edges.items() if shown.issuperset(ends)]
+    return {"nodes": nodes, "links": drawn, "is_cut": is_cut}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import needed
 from oneiros.display.json_values import plain
-from oneiros.errors import UnknownMemory
+from oneiros.errors import StoreCorrupt, UnknownMemory
 from oneiros.model.fields import FIELDS
 from oneiros.model.memory import iso_time
 from oneiros.runtime.dataclasses import asdict
@@ -69,15 +69,15 @@ def _result_record(rank: int, result: SearchResult) -> dict[str, object]:
 
 
 def memory_of(result: SearchResult) -> Memory | None:
-    """Return the memory of a result; None if it was forgotten after the search."""
+    """Return the memory of a result; None if it was forgotten after the search, or is damaged."""
     try:
         return result.memory
-    except UnknownMemory:
+    except (UnknownMemory, StoreCorrupt):  # the log of the store names what is damaged
         return None
 
 
 def kept(response: SearchResponse) -> list[tuple[Memory, float]]:
-    """Return the memories of a response with their scores, without those that were forgotten since."""
+    """Return the memories of a response with their scores, without those that cannot be read."""
     return [
         (memory, result.score)
         for result in response.results

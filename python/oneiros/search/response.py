@@ -603,11 +603,8 @@ class SearchResponse:
         """Return the response as values that JSON has, as ``oneiros search --json`` prints them.
 
         Reads the memories. Their times are ISO 8601, and in place of the vector stands its
-        ``embedding_dimension``. The memory of a result that was forgotten since is None. ``now`` is
-        the time of the search.
-
-        Raises:
-            StoreCorrupt: the row of a memory is damaged.
+        ``embedding_dimension``. The memory of a result is None if it was forgotten since or its row
+        is damaged. ``now`` is the time of the search.
 
         >>> import oneiros
         >>> with oneiros.Engine(":memory:") as engine:
@@ -623,9 +620,6 @@ class SearchResponse:
 
         Args:
             indent: spaces per level; None: one line.
-
-        Raises:
-            StoreCorrupt: the row of a memory is damaged.
         """
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
 
@@ -634,12 +628,11 @@ class SearchResponse:
 
         Columns: rank, id, score, relevance_score, retention_score, channels (a map of name to
         score), then every field of the memory but its vector: times as timestamps in UTC, lists of
-        texts as lists, ``metadata`` as JSON text. Fields of a memory that was forgotten since, and
-        times that microseconds in 64 bits cannot hold, are null.
+        texts as lists, ``metadata`` as JSON text. Fields of a memory that was forgotten since or is
+        damaged, and times that microseconds in 64 bits cannot hold, are null.
 
         Raises:
             ImportError: pyarrow is not installed (the extra ``oneiros[arrow]``).
-            StoreCorrupt: the row of a memory is damaged.
         """
         return search.records.arrow_table(self)
 
@@ -664,11 +657,11 @@ class SearchResponse:
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas data frame with one row per result, best first.
 
-        Columns: those of :meth:`table`, with text, kind and created_at after the id.
+        Columns: those of :meth:`table`, with text, kind and created_at after the id; these are
+        missing for a memory that was forgotten since or is damaged.
 
         Raises:
             ImportError: pandas is not installed.
-            StoreCorrupt: the row of a memory is damaged.
 
         >>> import oneiros
         >>> with oneiros.Engine(":memory:") as engine:
