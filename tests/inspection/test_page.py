@@ -286,6 +286,30 @@ def test_neutral_factors_are_hidden_and_the_table_has_them(opened: Open, client:
     assert "trust" in page.run("document.querySelector('.row details').innerText")
 
 
+def test_an_address_beyond_the_end_leads_back(opened: Open, client: Client) -> None:
+    page = opened(client, "#/search?offset=4000")
+    assert "The list ends before this page." in page.text()
+    assert "4001" not in page.text()
+    page.run("[...document.querySelectorAll('main a')].find((a) => a.text === 'Newer').click()")
+    page.settle()
+    assert "Deploys happen on Fridays" in page.text()
+
+
+def test_a_filter_that_no_memory_has_stays_in_the_form(opened: Open, client: Client) -> None:
+    page = opened(client, "#/search?kind=of%20an%20old%20address")
+    assert page.run("document.querySelector('[name=kind]').value") == "of an old address"
+
+
+def test_an_address_of_no_view_shows_no_other(opened: Open, client: Client) -> None:
+    page = opened(client, "#/store")
+    for view in ("none", "constructor"):
+        go(page, f"#/{view}")
+        assert "There is no such view." in page.text()
+        assert "unfinished" not in page.text()
+        assert page.run("document.title") == "Nothing here · Oneiros"
+        assert page.run("document.querySelector('main').textContent") == ""
+
+
 def test_the_links_are_drawn_and_listed(opened: Open, client: Client) -> None:
     page = opened(client, "#/memory?id=coffee")
     assert page.run("document.querySelectorAll('.graph circle').length") == 4

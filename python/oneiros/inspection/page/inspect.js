@@ -303,6 +303,7 @@ function explained(shown) {
 
 const FIELDS = ["q", "k", "profile", "kind", "status", "session", "user", "project"];
 const FLAGS = ["deep_recall", "include_expired"];
+const SELECTS = ["profile", "kind", "status"];
 
 function searchParameters() {
   const found = {};
@@ -313,6 +314,11 @@ function searchParameters() {
 }
 
 function fillForm(parameters) {
+  for (const name of SELECTS) { // a filter of an old address, or of a value that is rare
+    const select = form.elements[name];
+    const given = parameters[name];
+    if (given && ![...select.children].some((each) => each.value === given)) select.append(option(given));
+  }
   for (const name of FIELDS) form.elements[name].value = parameters[name] || (name === "k" ? "10" : "");
   for (const name of FLAGS) form.elements[name].checked = parameters[name] === "1";
   const filters = ["kind", "status", "session", "user", "project", ...FLAGS].filter((name) => parameters[name]).length;
@@ -367,15 +373,16 @@ async function listView({ k: _k, profile: _profile, offset, ...filters }) {
   say("Reading…");
   const found = await ask("list", { ...filters, offset: start, limit: LISTED });
   const end = start + found.memories.length;
+  const last = Math.max(0, Math.ceil(found.total / LISTED) - 1) * LISTED;
   const link = (text, at) => el("a", { href: address("search", { ...filters, offset: at || "" }) }, text);
   put(main,
     el("h1", {}, "The newest memories"),
     el("ol", { class: "rows" }, found.memories.map((memory) => listed(memory))),
-    found.total === 0 && el("p", {}, "No memory passes the filters."),
+    !found.memories.length && el("p", {}, found.total ? "The list ends before this page." : "No memory passes the filters."),
     el("p", { class: "actions" },
-      start > 0 && link("Newer", Math.max(0, start - LISTED)),
+      start > 0 && link("Newer", Math.min(Math.max(0, start - LISTED), last)),
       end < found.total && link("Older", end)));
-  say(found.total ? `${start + 1} to ${end} of ${found.total}` : "");
+  say(found.memories.length ? `${start + 1} to ${end} of ${found.total}` : "");
 }
 
 // -- one memory ------------------------------------------------------------------------------------
@@ -815,14 +822,15 @@ async function show() {
     const isHere = link.dataset.view === { memory: "search", cycle: "dreams" }[view] || link.dataset.view === view;
     if (isHere) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
-  document.title = `${TITLES[view] || "Nothing here"} · Oneiros`;
-  const make = VIEWS[view];
+  const isKnown = Object.hasOwn(VIEWS, view);
+  document.title = `${isKnown ? TITLES[view] : "Nothing here"} · Oneiros`;
+  const make = isKnown ? VIEWS[view] : null;
   main.setAttribute("aria-busy", "true");
   const mine = leaving;
   await guarded(async () => {
-    if (!make) throw new Failure("There is no such view.");
-    if (!STORE) await loadStore();
     try {
+      if (!make) throw new Failure("There is no such view.");
+      if (!STORE) await loadStore();
       await make(parameters);
     } catch (error) {
       if (error.name !== "AbortError") main.replaceChildren();
