@@ -261,7 +261,7 @@ def _private_stdin() -> int:
 
 
 async def _lines(descriptor: int) -> AsyncIterator[str]:
-    """Yield the lines of a descriptor. U+FFFD replaces what is no character.
+    """Yield the lines of a descriptor, each :func:`_without_halves`.
 
     A daemon thread reads: a thread of the event loop's pool that waits in a read would keep the
     process from ending at a signal.
@@ -281,18 +281,19 @@ async def _lines(descriptor: int) -> AsyncIterator[str]:
         async for chunk in receive:
             *whole, rest = chunk.split(b"\n")
             for line in whole:
-                yield _without_halves(b"".join((*parts, line)).decode("utf-8", "replace"))
+                yield _without_halves(b"".join((*parts, line)))
                 parts.clear()
             parts.append(rest)
 
 
-def _without_halves(line: str) -> str:
-    """Return a line of JSON in which U+FFFD replaces half characters.
+def _without_halves(message: bytes) -> str:
+    """Return a message of JSON in which U+FFFD replaces half characters and bytes of none.
 
     Clients in JavaScript write one where they cut an emoji in two. The parser of the protocol would
-    refuse the line, and the client wait for an answer.
+    refuse the message: a client over stdio would wait for an answer, one over HTTP get an error.
     """
-    return _ESCAPES.sub(lambda found: r"\ufffd" if found["half"] else found[0], line)
+    text = message.decode("utf-8", "replace")
+    return _ESCAPES.sub(lambda found: r"\ufffd" if found["half"] else found[0], text)
 
 
 # -- HTTP ------------------------------------------------------------------------------------------
@@ -360,7 +361,7 @@ def _application(server: Any, token: str, allowed_hosts: Sequence[str]) -> Appli
     application = server.streamable_http_app(
         transport_security=security, max_request_body_size=_LARGEST_BODY
     )
-    return partial(_with_token, application, token.encode())
+    return partial(_with_token, partial(_with_whole_characters, application), token.encode())
 
 
 async def _with_token(
@@ -374,6 +375,33 @@ async def _with_token(
             await _refuse(scope, send)
             return
     await application(scope, receive, send)
+
+
+async def _with_whole_characters(
+    application: Application, scope: Any, receive: Any, send: Any
+) -> None:
+    """Pass on requests whose bodies are read :func:`_without_halves`. An ASGI application."""
+    is_read = scope["type"] != "http"
+
+    async def receive_body() -> Any:
+        nonlocal is_read
+        if is_read:
+            return await receive()
+        is_read = True
+        body, has_more = bytearray(), True
+        while has_more and len(body) <= _LARGEST_BODY:  # a larger one is refused
+            message = await receive()
+            if message["type"] != "http.request":
+                return message
+            body += message.get("body", b"")
+            has_more = message.get("more_body", False)
+        return {
+            "type": "http.request",
+            "body": _without_halves(bytes(body)).encode(),
+            "more_body": has_more,
+        }
+
+    await application(scope, receive_body, send)
 
 
 async def _refuse(scope: Any, send: Any) -> None:

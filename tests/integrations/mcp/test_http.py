@@ -148,6 +148,27 @@ def test_a_large_body_is_refused(running: Serving) -> None:
     assert post(running, "x").status_code == 400
 
 
+def test_half_a_character_is_replaced_as_over_stdio(http: Http, store: Path) -> None:
+    serving = http(store)
+    start = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "half \ud83d", "version": "1"},
+        },
+    }
+    answer = post(serving, json.dumps(start))
+    assert answer.status_code == 200, answer.text
+    session = answer.headers["mcp-session-id"]
+    call = {"name": "memory_get", "arguments": {"id": "half \ud83d"}}
+    message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
+    answer = post(serving, json.dumps(message), mcp_session_id=session)
+    assert (answer.status_code, "no memory 'half \ufffd'" in answer.text) == (200, True)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_signal_ends_it_cleanly_with_a_client_connected(
