@@ -7,8 +7,10 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 
@@ -429,6 +431,27 @@ def test_many_requests_at_once(writer: Client) -> None:
         found = list(pool.map(work, range(24)))
     assert {tuple(statuses) for statuses in found} == {(200,) * 6 + (404,)}
     assert writer.get("memory", id="coffee").value["feedback"] == 24
+
+
+def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_MOST_CONNECTIONS", 3)
+    with oneiros.Engine(":memory:") as engine, InspectionServer(engine, token=TOKEN) as page:
+        address = ("127.0.0.1", page.port)
+        idle = [socket.create_connection(address, timeout=30) for _ in range(3)]
+        for connection in idle:
+            connection.sendall(b"GET /wrong/ HTTP/1.1\r\n")  # and nothing more
+        with socket.create_connection(address, timeout=10) as refused:
+            assert refused.recv(1) == b""
+        for connection in idle:
+            connection.close()
+        patient = Client(page)
+        for _ in range(100):
+            with suppress(ConnectionError, http.client.HTTPException):
+                assert patient.get("store").status == 200
+                break
+            time.sleep(0.05)
+        else:
+            pytest.fail("the places of closed connections are not free")
 
 
 def test_closing_lets_a_running_request_end(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,6 +51,7 @@ _MOST_MESSAGE: Final = 600
 _IDLE_SECONDS: Final = 30.0
 _GRACE_SECONDS: Final = 1.0
 _POLL_SECONDS: Final = 0.25
+_MOST_CONNECTIONS: Final = 100  # a thread and a descriptor each; anyone on the machine can connect
 _TRIES: Final = 3  # of a read that another process's commit disturbed
 _JSON: Final = "application/json"
 _POLICY: Final = "; ".join(
@@ -261,6 +262,7 @@ class _Server(ThreadingHTTPServer):
         self.token = token.encode()
         self.files = _files()
         self.running = _Running()
+        self._places = threading.Semaphore(_MOST_CONNECTIONS)
         super().__init__((_HOST, port), _Handler)
         self.names = local_names(int(self.server_address[1]))
         self.origins = [f"http://{name}" for name in self.names]
@@ -269,6 +271,20 @@ class _Server(ThreadingHTTPServer):
         """Bind the address, without the look-up of a name, which may take seconds."""
         TCPServer.server_bind(self)
         self.server_name, self.server_port = _HOST, int(self.server_address[1])
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection on a thread of its own, or close it where there are too many."""
+        if not self._places.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Serve a connection until it is closed."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """Log an error of a connection, unless the client left."""
