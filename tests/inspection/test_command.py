@@ -148,6 +148,7 @@ def test_a_port_in_use_is_named(store: Path, started: list[Serving]) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: 127.0.0.1:{port}: ")
     assert "in use" in done.stderr
     assert done.stderr.count("\n") == 1
 

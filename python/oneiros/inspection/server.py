@@ -269,7 +269,11 @@ class _Server(ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Bind the address, without the look-up of a name, which may take seconds."""
-        TCPServer.server_bind(self)
+        try:
+            TCPServer.server_bind(self)
+        except OSError as error:
+            name = f"{_HOST}:{self.server_address[1]}"
+            raise OSError(error.errno, error.strerror, name) from error
         self.server_name, self.server_port = _HOST, int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
