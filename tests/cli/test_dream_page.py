@@ -20,14 +20,14 @@ DELETED = [
     "old",
     "deleted",
     "not used for 800 days (limit 180)",
-    "oneiros restore old",
+    "oneiros restore -- old",
 ]
 ARCHIVED = [
     "a long session",
     "talk",
     "archived",
     "not used for 300 days (limit 30)",
-    "oneiros restore talk",
+    "oneiros restore -- talk",
 ]
 
 

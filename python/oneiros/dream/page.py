@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from oneiros.display.commands import restore_command
 from oneiros.display.pages import rendered, require
 from oneiros.display.tables import day, moment
 from oneiros.dream import plots
@@ -105,14 +105,9 @@ def page(
         drift_plots=_drift_plots(drift) if has_drift else {},
         half_lives=_half_lives,
         value=_value,
-        restoring=_restoring,
+        restore_command=restore_command,
         **_SHOWN,
     )
-
-
-def _restoring(id: str) -> str:
-    """Return the command that restores a memory."""
-    return f"oneiros restore {shlex.quote(id)}"
 
 
 def _require_arguments(texts: object, impact: object, earlier: object) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from oneiros.display.escaping import OBEYED
+from oneiros.display import commands
 from oneiros.inspection.differences import differences
 from oneiros.search.records import memory_of, memory_record
 from oneiros.search.response import readable
@@ -92,15 +90,8 @@ def shown_record(memory: Memory) -> dict[str, Any]:
 
 
 def restore_command(id: str, path: str) -> str | None:
-    """Return the command that restores a memory; None if it cannot be copied into a shell safely.
-
-    >>> from oneiros.inspection.records import restore_command
-    >>> print(restore_command("rm -r", "agent.db"))
-    oneiros restore --store agent.db -- 'rm -r'
-    """
-    if path == MEMORY or re.search(OBEYED, id) or "\n" in id or "\t" in id:
-        return None
-    return shlex.join(["oneiros", "restore", "--store", path, "--", id])
+    """Return the command that restores a memory of a store; None if no shell can run it."""
+    return None if path == MEMORY else commands.restore_command(id, path)
 
 
 # -- search ----------------------------------------------------------------------------------------
