@@ -286,6 +286,17 @@ def test_neutral_factors_are_hidden_and_the_table_has_them(opened: Open, client:
     assert "trust" in page.run("document.querySelector('.row details').innerText")
 
 
+def test_odd_values_are_readable(opened: Open, writer: Client, store: Path) -> None:
+    with QuietEngine(store, clock=lambda: NOW) as engine:
+        engine.add("of old", id="old", event_at=-70_000_000_000.0, title=" \t")
+        engine.update("old", tags=["x"])
+    page = opened(writer, "#/memory?id=old")
+    page.wait("document.body.textContent.includes('tags: ')")
+    assert "-000249-10-15 19:33" in page.text()
+    assert page.run("document.querySelector('h1').textContent") == "Memory old"
+    assert "none → x" in page.text()
+
+
 def test_an_address_beyond_the_end_leads_back(opened: Open, client: Client) -> None:
     page = opened(client, "#/search?offset=4000")
     assert "The list ends before this page." in page.text()

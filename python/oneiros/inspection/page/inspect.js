@@ -97,11 +97,12 @@ function when(time) {
   const date = new Date(typeof time === "number" ? 1000 * time : time);
   if (Number.isNaN(date.getTime())) return el("span", {}, time);
   const iso = date.toISOString();
-  return el("time", { datetime: iso, title: iso }, `${iso.slice(0, 10)} ${iso.slice(11, 16)}`);
+  const [day, hour] = iso.split("T"); // years before 0 and after 9999 have six digits and a sign
+  return el("time", { datetime: iso, title: iso }, `${day} ${hour.slice(0, 5)}`);
 }
 
 function value(content, field = "") {
-  if (content === null || content === undefined) return el("span", { class: "faint" }, "none");
+  if (content === null || content === undefined || content.length === 0) return el("span", { class: "faint" }, "none");
   if (typeof content !== "boolean" && /(_at|_since|valid_from|valid_until)$/u.test(field)) return when(content);
   if (typeof content === "number") return figure(content);
   if (Array.isArray(content) && content.every((each) => typeof each === "string")) return content.map((each, at) => [at ? ", " : "", el("bdi", {}, each)]);
@@ -395,11 +396,12 @@ async function memoryView({ id }) {
   const future = el("section", {}, el("h2", {}, "The next dream cycle"), el("p", { class: "faint" }, "Planning…"));
   const links = el("section", {}, el("h2", {}, "Links"));
   const past = el("section", {}, el("h2", {}, "History"));
+  const isNamed = memory.title.trim() !== "";
   const fields = Object.entries(memory).filter(([name, content]) => !APART.includes(name)
     && content !== null && content !== "" && !(typeof content === "object" && Object.keys(content).length === 0));
   put(main,
-    el("h1", {}, memory.title ? stored(memory.title, 300) : "Memory ", !memory.title && el("span", { class: "id" }, stored(id, 300))),
-    memory.title && el("p", { class: "id" }, stored(id, 1000)),
+    el("h1", {}, isNamed ? stored(memory.title, 300) : "Memory ", !isNamed && el("span", { class: "id" }, stored(id, 300))),
+    isNamed && el("p", { class: "id" }, stored(id, 1000)),
     memory.deleted_at && el("p", {}, el("strong", {}, "Deleted "), when(memory.deleted_at), "."),
     memory.superseded_by && el("p", {}, "Superseded by ", memoryLink(memory.superseded_by), "."),
     wholeText(id, memory),
