@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import re
 import shlex
 import sqlite3
@@ -15,6 +17,7 @@ import pytest
 import oneiros
 from oneiros import profiles
 from oneiros.display.escaping import OBEYED
+from oneiros.dream import impact
 from oneiros.dream.report import HELD_WORDS, RULE_WORDS
 from oneiros.engine import QuietEngine
 from oneiros.inspection.inspector import Inspector
@@ -308,6 +311,19 @@ def dreamt(store: Path) -> str:
     """Run a cycle on the store, and return its id."""
     with QuietEngine(store, profile="reverie", clock=lambda: NOW) as engine:
         return engine.dream().id
+
+
+def test_an_impact_without_room_for_its_copies_says_so(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Path, target: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source), None, str(target))
+
+    monkeypatch.setattr(impact, "copyfile", full)
+    answer = client.get("impact", q="tea", profile="reverie")
+    assert answer.status == 500
+    assert os.strerror(errno.ENOSPC) in answer.error
+    assert "copy.db" in answer.error
 
 
 def test_past_cycles_say_what_they_did(serve: Serve, store: Path, dreamt: str) -> None:

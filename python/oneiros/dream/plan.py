@@ -324,7 +324,8 @@ class DreamPlan:
         The plan is applied to a copy of the store. Each query is searched before and after, with
         the engine's profile, at the cycle's ``now`` and without reinforcement. If a result changed,
         the plan is applied once more for each of its rules, without that rule, to find the rules
-        responsible: see :func:`oneiros.dream.impact.impact_of`. Two copies exist at a time.
+        responsible: see :func:`oneiros.dream.impact.impact_of`. Two copies exist at a time, in the
+        folder for temporary files.
 
         Args:
             queries: texts, as for :meth:`oneiros.Engine.search`.

@@ -84,6 +84,7 @@ _STATUSES: Final[tuple[tuple[type[Exception], HTTPStatus], ...]] = (
     (EngineClosed, HTTPStatus.SERVICE_UNAVAILABLE),
     (StorePoisoned, HTTPStatus.SERVICE_UNAVAILABLE),
     (TimeoutError, HTTPStatus.REQUEST_TIMEOUT),  # of a body that does not come
+    (OSError, HTTPStatus.INTERNAL_SERVER_ERROR),  # of the copies of an impact, as on a full disk
     (ValueError, HTTPStatus.BAD_REQUEST),  # also those of the engine that name field and rule
     (OneirosError, HTTPStatus.INTERNAL_SERVER_ERROR),
 )
