@@ -47,6 +47,7 @@ from mcp.server import Server
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 __all__ = [
     "LOOPBACK",
@@ -67,6 +68,8 @@ _SCHEME: Final = "memory://"
 _LARGEST_BODY: Final = 1 << 20  # bytes of a request over HTTP
 _CHUNK: Final = 1 << 16
 _GRACE_SECONDS: Final = 2
+_MOST_CONNECTIONS: Final = 500  # a descriptor each
+_IDLE_SECONDS: Final = 30.0
 _JSON: Final = "application/json"
 _ESCAPES: Final = re.compile(
     r"\\(?:\\|u[dD][89abAB]\w\w\\u[dD][c-fC-F]|(?P<half>u[dD][89a-fA-F]\w\w))"
@@ -336,17 +339,51 @@ def serve_http(
         if token is None:
             sys.stderr.write(f"token: {secret}\n")
         sys.stderr.flush()
-        config = uvicorn.Config(
-            application,
-            interface="asgi3",
-            log_level="warning",
-            access_log=False,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
-        )
-        running = uvicorn.Server(config)
+        running = _web_server(application)
         # At a signal it shuts down, then raises the signal again for the handler before it: this one.
         with end_signals_passed_to(lambda _: None), _quiet_end(running):
             running.run(sockets=[listening])
+
+
+def _web_server(application: Application) -> Any:
+    """Return the server of an application, which is not started."""
+    config = uvicorn.Config(
+        application,
+        interface="asgi3",
+        http=_Connection,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    return uvicorn.Server(config)
+
+
+class _Connection(AutoHTTPProtocol):
+    """A connection that is closed where there are too many, or if it brings no request.
+
+    Anyone who reaches the server can connect, and uvicorn itself waits for the rest of a request
+    without an end: idle connections would take all descriptors of the process.
+    """
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._last_cycle = None
+        self._timer = self.loop.call_later(_IDLE_SECONDS, self._end_if_idle)
+        if len(self.connections) > _MOST_CONNECTIONS:
+            transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _end_if_idle(self) -> None:
+        """Close a connection that waits for a request and has had none since the last call."""
+        is_waiting = self.cycle is None or self.cycle.response_complete
+        if is_waiting and self.cycle is self._last_cycle:
+            self.transport.abort()
+            return
+        self._last_cycle = self.cycle
+        self._timer = self.loop.call_later(_IDLE_SECONDS, self._end_if_idle)
 
 
 def _application(server: Any, token: str, allowed_hosts: Sequence[str]) -> Application:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ mcp = pytest.importorskip("mcp", reason="needs mcp: pip install 'oneiros[mcp]'")
 
 import httpx2
 
+from oneiros.integrations import mcp as integration
 from oneiros.integrations.mcp import make_server, serve_http
 from oneiros.integrations.mcp_tools import MemoryTools
 from tests.integrations.mcp.conftest import COMMAND, TOKEN, Serving, environment, servers
@@ -146,6 +150,47 @@ def test_pages_of_other_machines_are_refused(running: Serving) -> None:
 def test_a_large_body_is_refused(running: Serving) -> None:
     assert post(running, "x" * (1 << 20) + "x").status_code == 413
     assert post(running, "x").status_code == 400
+
+
+def test_connections_without_a_request_are_bounded_and_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(integration, "_MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(integration, "_IDLE_SECONDS", 1.0)
+    with (
+        oneiros.Engine(":memory:") as engine,
+        socket.create_server(("127.0.0.1", 0)) as listening,
+    ):
+        application = integration._application(make_server(MemoryTools(engine)), TOKEN, ())
+        running = integration._web_server(application)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            address = listening.getsockname()[:2]
+            idle = [socket.create_connection(address, timeout=10) for _ in range(3)]
+            for connection in idle:
+                connection.sendall(b"POST /mcp HTTP/1.1\r\n")  # and nothing more
+            time.sleep(0.2)
+            with socket.create_connection(address, timeout=0.5) as refused:
+                assert is_closed(refused)
+            assert all(map(is_closed, idle))
+            again = socket.create_connection(address, timeout=10)
+            again.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HT")
+            assert again.recv(1 << 16).startswith(b"HTTP/1.1 401 ")
+            assert is_closed(again)
+            for connection in (*idle, again):
+                connection.close()
+        finally:
+            running.should_exit = True
+            thread.join(30)
+
+
+def is_closed(connection: socket.socket) -> bool:
+    """Return whether the other side closes a connection, without another byte."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
 
 
 def test_half_a_character_is_replaced_as_over_stdio(http: Http, store: Path) -> None:
