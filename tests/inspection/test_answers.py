@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import shlex
@@ -20,6 +21,8 @@ from oneiros.display.escaping import OBEYED
 from oneiros.dream import impact
 from oneiros.dream.report import HELD_WORDS, RULE_WORDS
 from oneiros.engine import QuietEngine
+from oneiros.inspection import records
+from oneiros.inspection.differences import TextPiece, differences
 from oneiros.inspection.inspector import Inspector
 from oneiros.inspection.records import (
     LISTED_TEXT,
@@ -185,6 +188,28 @@ def test_history_has_the_differences_newest_first(client: Client) -> None:
     assert client.get("history", id="pool").value["revisions"][0]["changes"][0]["field"] == (
         "deleted_at"
     )
+
+
+def test_a_long_history_compares_what_it_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = []
+
+    def counted(before: str, after: str) -> list[TextPiece]:
+        compared.append(after)
+        return differences(before, after)
+
+    monkeypatch.setattr(records, "differences", counted)
+    with oneiros.Engine(":memory:", history_limit=math.inf) as engine:
+        engine.add("text 0", id="a")
+        for number in range(1, 151):
+            engine.update("a", text=f"text {number}")
+        shown = Inspector(engine).history("a")["revisions"]
+    assert len(shown) == 100
+    assert compared == [f"text {number}" for number in range(150, 50, -1)]
+    assert [each["change"] for each in shown[-1]["changes"][0]["pieces"]] == [
+        "same",
+        "removed",
+        "added",
+    ]
 
 
 def test_a_graph_has_two_steps_and_its_links(client: Client) -> None:

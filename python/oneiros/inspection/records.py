@@ -188,11 +188,11 @@ def revision_records(revisions: Sequence[Revision]) -> list[dict[str, Any]]:
     """Return the last revisions of a memory, the newest first, with what changed in each."""
     found: list[dict[str, Any]] = []
     befores = [None, *(revision.memory for revision in revisions[:-1])]
-    for revision, before in zip(revisions, befores, strict=True):
+    for revision, before in [*zip(revisions, befores, strict=True)][: -_MOST_REVISIONS - 1 : -1]:
         changes = [] if before is None else _changes(before, revision.memory, revision.changed)
         times = {"recorded_at": revision.recorded_at, "until": revision.until}
         found.append({"revision": revision.revision, **times, "changes": changes})
-    return found[: -_MOST_REVISIONS - 1 : -1]
+    return found
 
 
 def _changes(before: Memory, after: Memory, fields: Iterable[str]) -> list[dict[str, Any]]:
