@@ -390,6 +390,16 @@ def test_the_store_has_counts_and_choices(client: Client, filled: Path) -> None:
     assert found["profiles"] == profiles.names()
 
 
+def test_a_store_of_many_kinds_has_a_short_answer() -> None:
+    with oneiros.Engine(":memory:") as engine:
+        engine.add_many([{"text": "tea", "kind": f"kind {number}"} for number in range(300)])
+        engine.add("coffee", kind="kind 250")
+        found = Inspector(engine).store()
+    assert found["kinds"] == 300
+    assert len(found["counts"]["kind"]) == 100
+    assert next(iter(found["counts"]["kind"].items())) == ("kind 250", 2)
+
+
 @pytest.mark.parametrize("deep", [0, 1])
 def test_a_check_is_made_when_asked_for(client: Client, deep: int) -> None:
     found = client.get("check", deep=deep).value

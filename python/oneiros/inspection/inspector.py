@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import filters
@@ -102,7 +103,10 @@ class Inspector:
     # -- store -------------------------------------------------------------------------------------
 
     def store(self) -> dict[str, Any]:
-        """Return counts, sizes and settings of the store, and the values that filters may take."""
+        """Return counts, sizes and settings of the store, and the values that filters may take.
+
+        Of each field, the values that most memories have.
+        """
         engine = self._engine
         stats = engine.stats()
         counts = {name: engine.values(name) for name in _CHOICES}
@@ -111,10 +115,11 @@ class Inspector:
             "writes": self.writes,
             "stats": stats,
             "counts": {
-                "kind": counts["kind"],
+                "kind": dict(islice(counts["kind"].items(), _MOST_CHOICES)),
                 "status": engine.values("status"),
                 "tier": engine.values("tier"),
             },
+            "kinds": len(counts["kind"]),
             "profiles": profiles.names(),
             "choices": {
                 **{name: list(found)[:_MOST_CHOICES] for name, found in counts.items()},

@@ -215,9 +215,9 @@ function table(heads, rows, { stack = true, narrow = false, caption = null } = {
       el("td", { class: isNumber[at] ? "number" : null, "data-label": names[at] }, cell))))));
 }
 
-function counts(title, found) {
+function counts(title, found, more = 0) {
   const rows = Object.entries(found).map(([name, count]) => [stored(name), String(count)]);
-  return el("div", {}, table([title, ">memories"], rows, { stack: false, narrow: true }));
+  return el("div", {}, table([title, ">memories"], rows, { stack: false, narrow: true }), more > 0 && el("p", { class: "faint" }, `and ${more} more`));
 }
 
 function copied(command) {
@@ -770,7 +770,7 @@ async function storeView() {
       ["revision", String(stats.revision)],
       ["unfinished embedding", stats.reembedding ? `${stats.reembedding.embedder}: ${stats.reembedding.done} done` : ""],
     ].filter(([, content]) => content !== "").map(([name, content]) => [el("dt", {}, name), el("dd", {}, content)])),
-    el("div", { class: "counts" }, counts("kind", found.kind), counts("status", found.status), counts("tier", found.tier)),
+    el("div", { class: "counts" }, counts("kind", found.kind, STORE.kinds - Object.keys(found.kind).length), counts("status", found.status), counts("tier", found.tier)),
     el("h2", {}, "Check"),
     el("div", { class: "actions" }, check("Check", "0"), check("Check every row", "1")), answer);
   say("");
