@@ -12,8 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
+from oneiros import profiles
 from oneiros.display.escaping import visible
 from oneiros.engine import QuietEngine
+from oneiros.scoring.factors import Expression
 from tests.inspection.browser import CHROMIUM, Browser, Page
 from tests.inspection.conftest import HOSTILE, HOSTILE_ID, NOW, Client, Serve
 
@@ -295,6 +297,15 @@ def test_odd_values_are_readable(opened: Open, writer: Client, store: Path) -> N
     assert "-000249-10-15 19:33" in page.text()
     assert page.run("document.querySelector('h1').textContent") == "Memory old"
     assert "none → x" in page.text()
+
+
+def test_an_infinite_score_hides_no_result(opened: Open, serve: Serve, store: Path) -> None:
+    endless = profiles.get("bm25").replace(
+        name="endless", factors=(Expression("1 / access_count", name="unused"),)
+    )
+    page = opened(serve(store, profile=endless), "#/search?q=deploys")
+    assert "not finite" in page.text()
+    assert "Deploys happen on Fridays" in page.text()
 
 
 def test_an_address_beyond_the_end_leads_back(opened: Open, client: Client) -> None:

@@ -260,7 +260,9 @@ function listed(memory, ...rest) {
     rest, meta(memory));
 }
 
-const signed = (number) => `${number < 0 ? "−" : "+"}${figure(Math.abs(Number(number.toPrecision(3))))}`;
+// Numbers that JSON has not, as infinite scores of a profile, come as null.
+const rounded = (number, digits) => (number === null ? "not finite" : figure(Number(number.toPrecision(digits))));
+const signed = (number) => (number === null ? rounded(number) : `${number < 0 ? "−" : "+"}${rounded(Math.abs(number), 3)}`);
 
 function scoreBar(result, best) {
   const parts = result.parts.filter((part) => Math.abs(part.gain) >= NEGLIGIBLE * Math.abs(result.score));
@@ -277,8 +279,8 @@ function scoreBar(result, best) {
   }
   const list = el("ul", { class: "parts" }, parts.map((part) => el("li", { class: part.gain < 0 ? "loss" : null },
     el("i", { class: part.gain < 0 ? null : fill(part), "aria-hidden": "true" }),
-    `${words(part.name)} ${part.operation === "multiply" ? `× ${figure(Number(part.value.toPrecision(4)))}` : signed(part.gain)}`)));
-  return [el("div", { class: "score" }, el("output", { title: `score ${result.score}` }, figure(Number(result.score.toPrecision(4)))), bar), list];
+    `${words(part.name)} ${part.operation === "multiply" ? `× ${rounded(part.value, 4)}` : signed(part.gain)}`)));
+  return [el("div", { class: "score" }, el("output", { title: `score ${result.score ?? "not finite"}` }, rounded(result.score, 4)), bar), list];
 }
 
 // A name has one colour on the whole page.
