@@ -6,7 +6,9 @@ Skipped where there is no Chromium.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -297,6 +299,18 @@ def test_odd_values_are_readable(opened: Open, writer: Client, store: Path) -> N
     assert "-000249-10-15 19:33" in page.text()
     assert page.run("document.querySelector('h1').textContent") == "Memory old"
     assert "none → x" in page.text()
+
+
+def test_a_damaged_cycle_has_no_counts(opened: Open, serve: Serve, store: Path) -> None:
+    with QuietEngine(store, clock=lambda: NOW) as engine:
+        id = engine.dream().id
+    with closing(sqlite3.connect(store)) as other, other:
+        other.execute("PRAGMA ignore_check_constraints = ON")
+        other.execute("UPDATE dream_cycle SET report = '{'")
+    page = opened(serve(store), "#/dreams")
+    page.wait(f"document.body.textContent.includes({id!r})")
+    row = f"[...document.querySelectorAll('tr')].find((row) => row.textContent.includes({id!r}))"
+    assert page.run(f"[...{row}.children].slice(3).map((cell) => cell.textContent).join()") == ",,"
 
 
 def test_an_infinite_score_hides_no_result(opened: Open, serve: Serve, store: Path) -> None:

@@ -688,7 +688,7 @@ function pastParts({ cycles, drift, interrupted }) {
   if (!cycles.length) return [...parts, el("p", { class: "faint" }, "No dream cycle ran on this store.")];
   parts.push(table(["cycle", "when", "by", "removed", ">fields changed", ">memories after"], cycles.map((cycle) => [
     el("a", { href: address("cycle", { id: cycle.id }), class: "open id" }, cycle.id), when(cycle.now), madeBy(cycle),
-    cycle.undoes ? "" : cycle.removals, String(cycle.change_count), cycle.undoes || cycle.damage ? "" : String(cycle.live_after)])));
+    cycle.undoes || cycle.damage ? "" : cycle.removals, cycle.damage ? "" : String(cycle.change_count), cycle.undoes || cycle.damage ? "" : String(cycle.live_after)])));
   if (drift.length) parts.push(...driftParts(drift));
   return parts;
 }
