@@ -17,6 +17,7 @@ import pytest
 
 import oneiros
 from oneiros.index import snapshot
+from oneiros.vector_index import Kind
 from oneiros.write import saving
 from oneiros.write.saving import Saving
 
@@ -194,6 +195,60 @@ def test_searches_go_on_while_it_is_written_and_writes_come_after_it(
         left = copied(path, tmp_path / "left")
     with oneiros.Engine(left) as again:
         assert again.check(deep=True) == []
+
+
+def test_a_graph_that_is_built_while_it_is_written_is_kept_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = snapshot._core.save_store_snapshot
+    monkeypatch.setattr(saving, "_QUIET_SECONDS", 60.0)
+    with filled(tmp_path / "mind.db", 400, vector_index="flat") as mind:
+        sync = mind._scope.services.sync
+        vectors = sync.read_model.indexes.vectors
+        assert vectors is not None
+
+        def slow(**arguments: Any) -> None:
+            assert arguments["vector_graph"] == b""
+            own(**arguments)
+            vectors.kind = "hnsw"  # type: ignore[misc]
+            vectors.add([0], vectors.reconstruct([0]))
+            assert vectors.settle(60)
+
+        monkeypatch.setattr(snapshot._core, "save_store_snapshot", slow)
+        assert sync.writer.run(sync._save)
+        assert vectors.has_new_graph
+        assert sync._is_snapshot_due
+        monkeypatch.undo()
+
+
+@pytest.mark.parametrize("kind", ["flat", "hnsw"])
+def test_an_older_file_of_another_process_does_not_stand_for_this_ones(
+    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loaded: list[int]
+) -> None:
+    path = tmp_path / "mind.db"
+    monkeypatch.setattr(saving, "_QUIET_SECONDS", 60.0)
+    with oneiros.Engine(path, clock=lambda: NOW, vector_index=kind) as mind:
+        sync = mind._scope.services.sync
+        with filled(path, 400, vector_index="flat"):
+            pass  # written at its close, without a graph
+        if kind == "hnsw":
+            assert mind.search("", embedding=[1, 0, 0, 0], reinforce=False).ids
+            vectors = sync.read_model.indexes.vectors
+            assert vectors is not None
+            assert vectors.settle(60)
+        else:
+            mind.add_many({"text": f"more of tea {number}"} for number in range(200))
+        assert sync._is_snapshot_due
+        written = file_of(path).stat().st_mtime_ns
+        assert sync.writer.run(sync._save)
+        assert file_of(path).stat().st_mtime_ns != written
+        assert not sync._is_snapshot_due
+        left, revision = copied(path, tmp_path / "left"), sync.revision
+    with oneiros.Engine(left, clock=lambda: NOW, vector_index=kind) as again:
+        assert revision - loaded[-1] <= 1  # the commit that names the file
+        kept = again._scope.services.read_model.indexes.vectors
+        assert kept is not None
+        assert (kept._read_graph is not None) == (kind == "hnsw")
 
 
 def test_the_file_of_another_process_is_taken_for_its_own(

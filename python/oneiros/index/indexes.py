@@ -193,11 +193,6 @@ class Indexes:
             self._load_vectors is None and self._vectors is not None and self._vectors.is_building
         )
 
-    def note_kept_graph(self) -> None:
-        """Record that a snapshot has the graph that there is now."""
-        if self._load_vectors is None and self._vectors is not None:
-            self._vectors.note_kept()
-
     def load_vectors_by(self, load: Callable[[], VectorIndex | None]) -> None:
         """Use the vectors that ``load`` returns, on first use. REQUIRES: there are none yet."""
         self._load_vectors = load

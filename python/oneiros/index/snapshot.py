@@ -10,7 +10,7 @@ written here. Forgotten memories must leave no trace, so no file outlives a ``fo
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core, index
 from oneiros._lazy import logging, np, pathlib
@@ -169,13 +169,30 @@ class SnapshotFile:
         is_much = read_model.indexed_count * _SHARE_INDEXED >= count
         return self._can_hold(read_model) and (is_much or indexes.has_first_graph)
 
-    def is_of_another(self, reading: Reading, read_model: ReadModel) -> bool:
-        """Whether another process has written the file since; then it is not due for some time."""
-        token = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")[0]
-        if token == self._known:
-            return False
-        self._note_held(token, read_model)
-        return True
+    def follow(self, reading: Reading, read_model: ReadModel) -> None:
+        """Count what is newer than the file, if another process has written it since.
+
+        Args:
+            reading: the state of the store that the read model holds.
+            read_model: gets the counts. They stay as they are if it could not be read from the file.
+        """
+        token, _, stamp = reading.settings().get(SNAPSHOT_SETTING, "").partition(" ")
+        if self.path is None or token == self._known:
+            return
+        self._known = token
+        try:
+            snapshot = _core.StoreSnapshot(
+                path=self.path, identity=_identity(read_model, token), own_stamp=stamp
+            )
+            has_graph = bool(_head(snapshot)["has_graph"])
+        except (*_INVALID, *_REFUSED):
+            return
+        memory_count, state_count = reading.changed_counts(snapshot.revision)
+        read_model.indexed_count = memory_count
+        read_model.changed_count = memory_count + state_count
+        vectors = read_model.indexes.vectors if read_model.indexes.has_first_graph else None
+        if has_graph and vectors is not None:
+            vectors.note_kept(*vectors.kept())
 
     def _can_hold(self, read_model: ReadModel) -> bool:
         """Whether there may be a file of the read model, and one is of use."""
@@ -186,11 +203,6 @@ class SnapshotFile:
             and read_model.row_sets.attributes.is_sure
         )
 
-    def _note_held(self, token: str, read_model: ReadModel) -> None:
-        self._known = token
-        read_model.changed_count = read_model.indexed_count = 0
-        read_model.indexes.note_kept_graph()
-
     def write(self, store: Store, read_model: ReadModel, revision: int) -> bool:
         """Write the file; return whether that was done.
 
@@ -199,7 +211,7 @@ class SnapshotFile:
         """
         indexes = read_model.indexes
         vectors = indexes.vectors
-        graph = None if vectors is None else vectors.kept()
+        graph, sealed = (None, None) if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
         unfinished = f"{self.path}.{token}"
         try:
@@ -232,7 +244,10 @@ class SnapshotFile:
             return False
         finally:
             self._remove_unfinished()
-        self._note_held(token, read_model)
+        self._known = token
+        read_model.changed_count = read_model.indexed_count = 0
+        if vectors is not None:
+            vectors.note_kept(graph, sealed)
         return True
 
     def remove(self) -> None:
@@ -274,6 +289,11 @@ def _identity(read_model: ReadModel, token: str) -> str:
     return read_model.indexes.made_with.identity(store=token, columns=columns, parts=_FORMAT)
 
 
+def _head(snapshot: _core.StoreSnapshot) -> dict[str, Any]:
+    head: dict[str, Any] = PartReader(snapshot.part(place=_HEAD)).take_json()
+    return head
+
+
 class _Rows:
     """The rows of a snapshot, read or validated as far as necessary.
 
@@ -287,7 +307,7 @@ class _Rows:
         self.ids = snapshot.ids()
         self._count = len(self.ids)
         require_sense(len(self.columns) == self._count, "not as many ids as rows")
-        head = PartReader(snapshot.part(place=_HEAD)).take_json()
+        head = _head(snapshot)
         self.has_vectors, self.has_graph = bool(head["has_vectors"]), bool(head["has_graph"])
         is_consistent = self.has_vectors == snapshot.has_vectors
         require_sense(is_consistent, "no vectors where there should be some")

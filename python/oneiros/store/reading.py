@@ -140,6 +140,11 @@ _CHANGED_OWN: Final = (
     "memory.sequence IN ("
     "SELECT sequence FROM memory INDEXED BY memory_by_revision WHERE revision > ?1)"
 )
+_CHANGED_COUNTS: Final = """
+SELECT
+  (SELECT count(*) FROM memory INDEXED BY memory_by_revision WHERE revision > ?1),
+  (SELECT count(*) FROM lifecycle INDEXED BY changed_state WHERE revision > ?1 AND revision > 0)
+"""
 # Found by number, since the index of ids returns its own copy of the id instead of the row's.
 _BY_NUMBER: Final = select("memory.sequence = ?")
 _NUMBER: Final = "SELECT sequence FROM memory INDEXED BY sqlite_autoindex_memory_1 WHERE id = ?"
@@ -279,6 +284,11 @@ class Reading:
         :meth:`changes_of_states` yields those.
         """
         return self._memories(_CHANGED_OWN, after, batch, on_damage)
+
+    def changed_counts(self, after: int) -> tuple[int, int]:
+        """Return how many memories, and how many states, commits after ``after`` added or changed."""
+        ((memory_count, state_count),) = self.rows(_CHANGED_COUNTS, (after,))
+        return memory_count, state_count
 
     def changes_of_states(self, after: int, batch: int = 10_000) -> Iterator[StoredStates]:
         """Yield the states that reinforcement and dream cycles changed since a revision; none for 0.

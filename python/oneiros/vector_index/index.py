@@ -424,17 +424,17 @@ class VectorIndex:
         is_leaving = due(self.kind, now) in {Rebuild.GRAPH, Rebuild.FLAT}
         return None if now.sealed is None or is_leaving else now
 
-    def kept(self) -> KeptGraph | None:
-        """Return the graph in its stored form; None if there is none or it is about to be replaced.
+    def kept(self) -> tuple[KeptGraph | None, Sealed | None]:
+        """Return the graph in its stored form, and the graph; None if it is about to be replaced.
 
-        A graph not read yet is returned as it was stored, if no vector has changed.
+        A graph not read yet is returned as it was stored, and None, if no vector has changed.
         """
         read_graph = self._read_graph
         if read_graph is not None and self._is_trusted and not self._changes:
             with contextlib.suppress(ValueError):
-                return read_graph()
+                return read_graph(), None
         lasting = self.lasting
-        return None if lasting is None else KeptGraph.of(lasting)
+        return (None, None) if lasting is None else (KeptGraph.of(lasting), lasting.sealed)
 
     @property
     def has_new_graph(self) -> bool:
@@ -455,11 +455,13 @@ class VectorIndex:
         worker = self._worker
         return worker is not None and worker.is_alive()
 
-    def note_kept(self) -> None:
-        """Record that :attr:`lasting` was stored; :attr:`has_new_graph` compares with it."""
-        if self._read_graph is None:
-            lasting = self.lasting
-            self._kept = None if lasting is None else lasting.sealed
+    def note_kept(self, graph: KeptGraph | None, sealed: Sealed | None) -> None:
+        """Record that what :meth:`kept` returned was stored; :attr:`has_new_graph` compares with it.
+
+        Another graph may have been built since.
+        """
+        if sealed is not None or graph is None:
+            self._kept = sealed
 
     def measured(self) -> dict[str, Any]:
         """Return how vectors are searched now, and what was measured of it; see ``Engine.stats``."""

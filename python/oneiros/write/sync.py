@@ -661,9 +661,10 @@ class Sync:
         with self.reinforcing.closed():  # the columns then hold what the store does
             self.write_events_now()
             with self.comparing() as reading:
-                if self.snapshot.is_of_another(reading, self.read_model):
+                self.snapshot.follow(reading, self.read_model)
+                if not self._is_snapshot_due:
                     return True
-                if self._is_behind or self.reinforcing.is_owing() or not self._is_snapshot_due:
+                if self._is_behind or self.reinforcing.is_owing():
                     return False
                 is_done = self.snapshot.write(self.store, self.read_model, self._revision)
         self._catch_up()  # with the setting that names the file
