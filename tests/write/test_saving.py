@@ -197,6 +197,40 @@ def test_searches_go_on_while_it_is_written_and_writes_come_after_it(
         assert again.check(deep=True) == []
 
 
+def test_searches_that_wait_already_come_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_begin, goes_on, done = threading.Event(), threading.Event(), list[str]()
+    own = snapshot.SnapshotFile.write
+
+    def noted(self: snapshot.SnapshotFile, *args: Any) -> bool:
+        done.append("file")
+        return own(self, *args)
+
+    monkeypatch.setattr(snapshot.SnapshotFile, "write", noted)
+    monkeypatch.setattr(Saving, "wait", lambda *_, **__: 0.0 if may_begin.is_set() else 0.01)
+    with filled(tmp_path / "mind.db") as mind:
+        sync = mind._scope.services.sync
+        write_events = sync.write_events_now
+
+        def events() -> None:
+            done.append(f"events, others {'leave' if sync._is_busy else 'wait for'} it")
+            write_events()
+
+        monkeypatch.setattr(sync, "write_events_now", events)
+        before = threading.Thread(target=sync.writer.run, args=(lambda: goes_on.wait(60),))
+        before.start()
+        search = threading.Thread(target=sync.writer.run, args=(lambda: done.append("search"),))
+        search.start()
+        assert is_true_soon(lambda: sync.writer._jobs.qsize() == 1)
+        may_begin.set()
+        goes_on.set()
+        for thread in (before, search):
+            thread.join(60)
+        assert is_true_soon(lambda: not sync._is_snapshot_due)
+        assert done == ["search", "events, others leave it", "file"]
+
+
 def test_a_graph_that_is_built_while_it_is_written_is_kept_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

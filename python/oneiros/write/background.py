@@ -152,6 +152,11 @@ class WriterThread:
         """The number of writes that run or wait."""
         return len(self._writes)
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether jobs wait that are no writes."""
+        return self._jobs.qsize() > len(self._writes)
+
     def run(
         self, work: Callable[[], Result], *, is_write: bool = False, is_kept: bool = False
     ) -> Result:

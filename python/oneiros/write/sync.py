@@ -645,18 +645,23 @@ class Sync:
         if left != 0.0:
             return left
         began, is_done = monotonic(), False
+        self._is_comparing = True  # first, so that no search begins to wait for this thread
         try:
+            if self.writer.is_awaited:
+                return 0.0  # after what searches wait for already
             is_done = self._save()
         except Exception as error:  # noqa: BLE001 - a later look tries again
             logging.getLogger(__name__).info("%s: not written: %s", self.snapshot.path, error)
+        finally:
+            self._is_comparing = False
         self._saving.note_saved(began, is_done=is_done)
         return None
 
     def _save(self) -> bool:
         """Write the snapshot; return whether there is one now.
 
-        REQUIRES: the writer thread. Searches do not wait for it, but for one that reads the links
-        first.
+        REQUIRES: the writer thread, :attr:`_is_comparing`. Searches do not wait for it, but for one
+        that reads the links first.
         """
         with self.reinforcing.closed():  # the columns then hold what the store does
             self.write_events_now()
