@@ -266,6 +266,62 @@ def test_after_a_kill_the_next_opening_empties_the_log(
     assert left(path, [3, 4]) == set()
 
 
+KILLED_WRITING_A_SNAPSHOT = """
+import os, sys
+import oneiros
+from oneiros.index import snapshot
+snapshot.FEWEST_ROWS = 1
+save = snapshot._core.save_store_snapshot
+def killed(**arguments):
+    print("begins", flush=True)
+    sys.stdin.readline()
+    save(**arguments)
+    os._exit(9)
+snapshot._core.save_store_snapshot = killed
+engine = oneiros.Engine(sys.argv[1])
+if sys.argv[2] == "open":
+    sync = engine._scope.services.sync
+    sync.writer.run(sync._save)
+engine.close()
+"""
+
+
+@pytest.mark.parametrize("at", ["open", "close"])
+def test_a_snapshot_whose_writer_is_killed_while_another_process_forgets_is_removed(
+    path: Path, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Engine(path) as engine:
+        engine.add_many([record(n) for n in range(12)], now=NOW)
+    path.with_name(f"{path.name}-snapshot").unlink()
+    writer = subprocess.Popen(
+        [sys.executable, "-c", KILLED_WRITING_A_SNAPSHOT, str(path), at],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    remove, is_written = snapshot.SnapshotFile.remove, False
+
+    def then_written(self: snapshot.SnapshotFile) -> None:
+        nonlocal is_written
+        remove(self)
+        if not is_written:
+            is_written = True
+            writer.stdin.write("\n")  # type: ignore[union-attr]
+            writer.stdin.close()  # type: ignore[union-attr]
+            assert writer.wait(60) == 9
+            assert any(name != path.name for name, _ in left(path, [3]))
+
+    with Engine(path) as engine:
+        assert writer.stdout.readline() == "begins\n"
+        monkeypatch.setattr(snapshot.SnapshotFile, "remove", then_written)
+        engine.forget("m3zyx")
+        assert is_written
+        assert left(path, [3]) == set()
+    writer.stdout.close()
+
+
 KILLED_AT_A_CALL = """
 import functools, os, sys
 import oneiros

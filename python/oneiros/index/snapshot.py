@@ -215,21 +215,21 @@ class SnapshotFile:
         token = os.urandom(16).hex()
         unfinished = f"{self.path}.{token}"
         try:
-            with store.read() as reading:
+            with store.read() as reading:  # an erasure waits for its end: see remove_unfinished
                 if reading.has_erased(revision):
                     return False  # the file would hold what was erased
-            _core.save_store_snapshot(
-                index=indexes.lexical,
-                columns=read_model.lifecycle.columns,
-                ids=list(read_model.lifecycle.ids),
-                statements=read_model.statements,
-                parts=_parts(read_model, has_graph=graph is not None),
-                vectors=None if vectors is None else vectors.column,
-                vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
-                path=unfinished,
-                identity=_identity(read_model, token),
-                revision=revision,
-            )
+                _core.save_store_snapshot(
+                    index=indexes.lexical,
+                    columns=read_model.lifecycle.columns,
+                    ids=list(read_model.lifecycle.ids),
+                    statements=read_model.statements,
+                    parts=_parts(read_model, has_graph=graph is not None),
+                    vectors=None if vectors is None else vectors.column,
+                    vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
+                    path=unfinished,
+                    identity=_identity(read_model, token),
+                    revision=revision,
+                )
             with store.write() as transaction:  # keeps others from installing their file
                 if transaction.has_erased(revision):
                     return False
@@ -243,7 +243,7 @@ class SnapshotFile:
             logging.getLogger(__name__).log(level, "%s: not written: %s", self.path, error)
             return False
         finally:
-            self._remove_unfinished()
+            self.remove_unfinished()
         self._known = token
         read_model.changed_count = read_model.indexed_count = 0
         if vectors is not None:
@@ -254,11 +254,16 @@ class SnapshotFile:
         """Remove the file."""
         if self.path is not None:
             pathlib.Path(self.path).unlink(missing_ok=True)
-            self._remove_unfinished()
+            self.remove_unfinished()
 
-    def _remove_unfinished(self) -> None:
-        """Remove files left by killed writers. A writer still at work fails without harm."""
-        assert self.path is not None
+    def remove_unfinished(self) -> None:
+        """Remove files left by killed writers. A writer still at work fails without harm.
+
+        A writer reads the store from before its file is made until it is written. So once no reader
+        of a state before an erasure is left, each file of that state is there to be removed.
+        """
+        if self.path is None:
+            return
         path = pathlib.Path(self.path)
         for other in path.parent.glob("*"):
             if other.name.startswith(f"{path.name}."):

@@ -888,7 +888,7 @@ class Sync:
             StoreBusy, StoreIOError, StorePoisoned: traces are left; the next opening removes them.
         """
         self.snapshot.remove()
-        self.store.remove_traces(waits=waits)
+        self.store.remove_traces(waits=waits, beside=self.snapshot.remove_unfinished)
 
     # -- life --------------------------------------------------------------------------------------
 
