@@ -131,6 +131,7 @@ def test_little_that_changed_waits_for_the_close(tmp_path: Path) -> None:
         sync = mind._scope.services.sync
         assert is_true_soon(lambda: not sync._is_snapshot_due)
         written = file_of(path).stat().st_mtime_ns
+        sync.writer.run(lambda: None)  # after the end of what writes it
         sync._saving = Saving()  # as a minute later
         for _ in range(20):
             mind.search("tea", 50)  # what uses change is read fast
@@ -326,6 +327,26 @@ def test_a_file_that_cannot_be_written_is_tried_again_much_later(
         assert len(caplog.records) == 1
         assert mind.search("tea 4", reinforce=False).ids
     assert sorted(file.name for file in tmp_path.iterdir() if "snapshot" in file.name) == []
+
+
+def test_what_killed_writers_left_goes_before_another_file_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, own = tmp_path / "mind.db", snapshot._core.save_store_snapshot
+    old, fresh = (tmp_path / f"mind.db-snapshot.{name}" for name in ("old", "fresh"))
+    found = list[tuple[bool, bool]]()
+
+    def noted(**arguments: Any) -> None:
+        found.append((old.exists(), fresh.exists()))
+        own(**arguments)
+
+    monkeypatch.setattr(snapshot._core, "save_store_snapshot", noted)
+    monkeypatch.setattr(saving, "_QUIET_SECONDS", 60.0)
+    with filled(path):
+        for file in (old, fresh):
+            file.touch()
+        os.utime(old, times=(time.time() - 90, time.time() - 90))
+    assert found == [(False, True)]
 
 
 def test_an_engine_that_is_dropped_ends_its_thread(tmp_path: Path) -> None:

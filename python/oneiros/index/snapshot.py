@@ -9,7 +9,10 @@ written here. Forgotten memories must leave no trace, so no file outlives a ``fo
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
+from time import time
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros import _core, index
@@ -39,6 +42,9 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
+
+_ABANDONED_SECONDS: Final = 60.0
+"""Unfinished files that were not written to for so long are those of killed writers."""
 
 _FORMAT: Final = 13  # changes with the content of any part
 _SHARE_CHANGED: Final = (
@@ -215,6 +221,7 @@ class SnapshotFile:
         token = os.urandom(16).hex()
         unfinished = f"{self.path}.{token}"
         try:
+            self.remove_unfinished(untouched_since=time() - _ABANDONED_SECONDS)
             with store.read() as reading:  # an erasure waits for its end: see remove_unfinished
                 if reading.has_erased(revision):
                     return False  # the file would hold what was erased
@@ -256,18 +263,23 @@ class SnapshotFile:
             pathlib.Path(self.path).unlink(missing_ok=True)
             self.remove_unfinished()
 
-    def remove_unfinished(self) -> None:
+    def remove_unfinished(self, *, untouched_since: float = math.inf) -> None:
         """Remove files left by killed writers. A writer still at work fails without harm.
 
         A writer reads the store from before its file is made until it is written. So once no reader
         of a state before an erasure is left, each file of that state is there to be removed.
+
+        Args:
+            untouched_since: seconds; files that were written to later stay.
         """
         if self.path is None:
             return
         path = pathlib.Path(self.path)
         for other in path.parent.glob("*"):
             if other.name.startswith(f"{path.name}."):
-                other.unlink(missing_ok=True)
+                with contextlib.suppress(FileNotFoundError):  # another process removed it
+                    if untouched_since == math.inf or other.stat().st_mtime < untouched_since:
+                        other.unlink()
 
 
 def stored_statements(
