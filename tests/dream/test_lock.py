@@ -147,6 +147,7 @@ def test_a_full_disk_is_reported_with_the_name_of_the_file(
 
     monkeypatch.setattr(os, "pwrite", full)
     lock = CycleLock(str(tmp_path / "mind.db"))
-    with pytest.raises(OSError, match=r"No space left on device: '.*mind\.db-dream'"):
+    named = r"mind\.db-dream: the disk is full .*No space left on device: '.*mind\.db-dream'"
+    with pytest.raises(oneiros.StoreFull, match=named):
         lock.held(ONE).__enter__()
     assert lock.interrupted() is None

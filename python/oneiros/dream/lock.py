@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from oneiros.errors import DreamBusy
+from oneiros.errors import DreamBusy, StoreFull
 from oneiros.runtime.dataclasses import NamedTuple
 from oneiros.runtime.locks import fork_safe_lock
 from oneiros.store.connections import MEMORY
@@ -59,6 +60,7 @@ class CycleLock:
 
         Raises:
             DreamBusy: another cycle runs on this store.
+            StoreFull: the disk is full.
             OSError: the lock file cannot be written.
         """
         name = f"{id(self)}" if self.path is None else os.path.realpath(self.path)
@@ -84,8 +86,11 @@ class CycleLock:
             os.ftruncate(descriptor, 0)
             try:
                 os.pwrite(descriptor, json.dumps(begun).encode(), 0)
-            except OSError as error:  # the system does not name the file of a descriptor
-                error.filename = path
+            except OSError as error:
+                error.filename = path  # the system does not name the file of a descriptor
+                if error.errno == errno.ENOSPC:
+                    msg = f"{path}: the disk is full ({error})"
+                    raise StoreFull(msg) from error
                 raise
             try:
                 yield

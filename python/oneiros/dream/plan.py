@@ -297,6 +297,7 @@ class DreamPlan:
             EngineClosed: the engine is closed.
             DreamBusy: another cycle runs on this store.
             StoreBusy: another process kept the store locked for too long.
+            StoreFull: the disk is full. Nothing was changed.
             OSError: the lock file next to the store cannot be written.
         """
         calls = self._services.calls

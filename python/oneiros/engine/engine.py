@@ -639,6 +639,7 @@ class Engine(Memories):
         Raises:
             DreamBusy: another cycle runs on this store, in this process or another.
             StoreBusy: another process locked the store for too long. Nothing was changed.
+            StoreFull: the disk is full. Nothing was changed.
             OSError: the lock file next to the store cannot be written.
             StoreCorrupt: a memory is damaged. Nothing was changed; the next cycle skips the memory.
             ValueError, TypeError: an argument breaks its rule, a callable returns something else,
