@@ -114,7 +114,10 @@ class StoreIOError(OneirosError, OSError):
 
 
 class StoreFull(StoreIOError):
-    """The disk is full. The write was rolled back; try again once there is space."""
+    """The disk is full. The write was rolled back; try again once there is space.
+
+    Where ``forget`` or ``purge`` met it after the commit, a note says that the memories are erased.
+    """
 
 
 class StorePoisoned(OneirosError):

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -192,6 +193,38 @@ def test_a_full_disk_refuses_a_write_and_the_next_one_works(name: str, tmp_path:
     with oneiros.Engine(path, clock=lambda: NOW) as mind:
         assert [*mind] == after
         assert mind.check() == []
+
+
+@pytest.mark.parametrize("name", ["forget", "purge"])
+def test_a_disk_that_is_full_once_memories_are_erased_is_noted(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk, remove = FullDisk(), Store.remove_traces
+
+    def full(self: Store, **options: Any) -> None:
+        with disk.full():
+            remove(self, **options)
+
+    def erase(mind: oneiros.Engine) -> None:
+        if name == "forget":
+            mind.forget("a")
+        else:
+            mind.purge(0.0)
+
+    path = tmp_path / "mind.db"
+    with in_place_of_pwrite(disk), oneiros.Engine(path, clock=lambda: NOW) as mind:
+        mind.add_many([{"id": "a", "text": "milk"}, {"id": "b", "text": "honey"}])
+        mind.delete("a", now=NOW - 1.0)
+        monkeypatch.setattr(Store, "remove_traces", full)
+        with pytest.raises(StoreFull, match="the disk is full") as raised:
+            erase(mind)
+        (note,) = raised.value.__notes__
+        assert note.startswith("oneiros: the memories are erased; their bytes may stay in")
+        assert mind.get_many(["a"]) == [None]
+        monkeypatch.undo()
+    with oneiros.Engine(path) as mind:
+        assert len(mind) == 1
+    assert not any(b"milk" in file.read_bytes() for file in tmp_path.iterdir())
 
 
 def test_uses_wait_while_the_disk_is_full(tmp_path: Path) -> None:

@@ -560,9 +560,10 @@ class Memories:
             StoreCorrupt: the memory is damaged and this is a scope. An engine forgets damaged
                 memories by id. A filter may not match them, and
                 :class:`oneiros.DamagedMemoriesWarning` names those it left.
-            StoreBusy: readers in other processes kept the write-ahead log from being emptied. The
-                memories are gone; their bytes may stay in the log until the next ``forget`` or
-                opening.
+            StoreBusy, StoreFull: readers in other processes, or a full disk, kept the write-ahead log
+                from being emptied. The memories are gone; their bytes may stay in the log until the
+                next ``forget`` or opening. A note says so. Without it, the disk was full before, and
+                nothing was changed.
 
         Examples:
             >>> import oneiros
@@ -605,7 +606,7 @@ class Memories:
 
         Raises:
             UnknownMemory: no memory has one of the ids, deleted or not.
-            TypeError, StoreCorrupt, StoreBusy: as :meth:`forget`.
+            TypeError, StoreCorrupt, StoreBusy, StoreFull: as :meth:`forget`.
 
         Examples:
             >>> import oneiros
@@ -655,7 +656,7 @@ class Memories:
 
         Raises:
             ValueError, TypeError: an argument is out of its range or not a number.
-            StoreBusy: as in :meth:`forget`.
+            StoreBusy, StoreFull: as in :meth:`forget`.
 
         Examples:
             >>> import oneiros

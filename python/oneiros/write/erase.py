@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.display.counts import count_of
-from oneiros.errors import StoreCorrupt, UnknownMemory
+from oneiros.errors import OneirosError, StoreCorrupt, UnknownMemory
 from oneiros.filters import AttributeIndex
 from oneiros.model.fields import U32_MAX
 from oneiros.model.memory import iso_time
@@ -188,7 +188,7 @@ class Erasing:
         # Before the traces, which a reader may keep from being removed: the memories are gone already.
         erased += [*ids, *derived]
         if ids:
-            self._sync.remove_traces()
+            self._remove_traces()
         return Erasure(tuple(ids), tuple(derived), round(now, 6), digests, **rows._asdict())
 
     @whole_write
@@ -212,8 +212,18 @@ class Erasing:
                 transaction.note_traces()
         erased += ids
         if ids:
-            self._sync.remove_traces()
+            self._remove_traces()
         return len(ids)
+
+    def _remove_traces(self) -> None:
+        try:
+            self._sync.remove_traces()
+        except OneirosError as error:
+            error.add_note(
+                "oneiros: the memories are erased; their bytes may stay in the store's files until "
+                "the next forget, purge or opening"
+            )
+            raise
 
     def _matching(self, transaction: Transaction, where: Where | None) -> list[str]:
         """Return the ids of the live and soft-deleted memories that pass a filter."""
