@@ -661,7 +661,7 @@ class Sync:
         """Write the snapshot; return whether there is one now.
 
         REQUIRES: the writer thread, :attr:`_is_comparing`. Searches do not wait for it, but for one
-        that reads the links first.
+        that reads the links or texts first.
         """
         with self.reinforcing.closed():  # the columns then hold what the store does
             self.write_events_now()
