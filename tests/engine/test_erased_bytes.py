@@ -68,7 +68,7 @@ def words(number: int) -> set[str]:
 
 def files_of(path: Path) -> dict[str, bytes]:
     """Every file in the store's folder: store, log, its index, snapshot, locks, unfinished ones."""
-    found = {file.name: file.read_bytes() for file in path.parent.iterdir() if file.is_file()}
+    found = {file.name: file.read_bytes() for file in path.parent.rglob("*") if file.is_file()}
     assert path.name in found
     return found
 
@@ -266,18 +266,22 @@ def test_after_a_kill_the_next_opening_empties_the_log(
     assert left(path, [3, 4]) == set()
 
 
-KILLED_WRITING_A_SNAPSHOT = """
+WRITES_A_SNAPSHOT = """
 import os, sys
 import oneiros
 from oneiros.index import snapshot
 snapshot.FEWEST_ROWS = 1
 save = snapshot._core.save_store_snapshot
-def killed(**arguments):
-    print("begins", flush=True)
+def slow(**arguments):
+    if sys.argv[3] == "before":
+        save(**arguments)
+    print("writes", flush=True)
     sys.stdin.readline()
-    save(**arguments)
-    os._exit(9)
-snapshot._core.save_store_snapshot = killed
+    if sys.argv[3] == "after":
+        save(**arguments)
+    print("has written", flush=True)
+    sys.stdin.readline()
+snapshot._core.save_store_snapshot = slow
 engine = oneiros.Engine(sys.argv[1])
 if sys.argv[2] == "open":
     sync = engine._scope.services.sync
@@ -286,40 +290,38 @@ engine.close()
 """
 
 
+@pytest.mark.parametrize("made", ["before", "after"])
 @pytest.mark.parametrize("at", ["open", "close"])
-def test_a_snapshot_whose_writer_is_killed_while_another_process_forgets_is_removed(
-    path: Path, at: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_snapshot_that_is_being_written_while_another_process_forgets_is_gone_at_once(
+    path: Path, at: str, made: str, is_killed: bool
 ) -> None:
+    """``made``: the file is made before the other process has forgotten, or after."""
     with Engine(path) as engine:
         engine.add_many([record(n) for n in range(12)], now=NOW)
     path.with_name(f"{path.name}-snapshot").unlink()
     writer = subprocess.Popen(
-        [sys.executable, "-c", KILLED_WRITING_A_SNAPSHOT, str(path), at],
+        [sys.executable, "-c", WRITES_A_SNAPSHOT, str(path), at, made],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
     assert writer.stdin is not None
     assert writer.stdout is not None
-    remove, is_written = snapshot.SnapshotFile.remove, False
-
-    def then_written(self: snapshot.SnapshotFile) -> None:
-        nonlocal is_written
-        remove(self)
-        if not is_written:
-            is_written = True
-            writer.stdin.write("\n")  # type: ignore[union-attr]
-            writer.stdin.close()  # type: ignore[union-attr]
-            assert writer.wait(60) == 9
-            assert any(name != path.name for name, _ in left(path, [3]))
-
     with Engine(path) as engine:
-        assert writer.stdout.readline() == "begins\n"
-        monkeypatch.setattr(snapshot.SnapshotFile, "remove", then_written)
-        engine.forget("m3zyx")
-        assert is_written
+        assert writer.stdout.readline() == "writes\n"
+        assert len(engine.forget("m3zyx")) == 1
         assert left(path, [3]) == set()
-    writer.stdout.close()
+        writer.stdin.write("\n")
+        writer.stdin.flush()
+        if made == "before":
+            assert writer.stdout.readline() == "has written\n"
+        if is_killed:
+            writer.kill()
+        writer.communicate("\n", timeout=60)
+        assert left(path, [3]) == set()
+    assert sorted(file.name for file in path.parent.iterdir() if "snapshot." in file.name) == []
 
 
 KILLED_AT_A_CALL = """

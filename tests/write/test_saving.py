@@ -17,6 +17,7 @@ import pytest
 
 import oneiros
 from oneiros.index import snapshot
+from oneiros.store.forking import GATE
 from oneiros.vector_index import Kind
 from oneiros.write import saving
 from oneiros.write.saving import Saving
@@ -333,20 +334,26 @@ def test_what_killed_writers_left_goes_before_another_file_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, own = tmp_path / "mind.db", snapshot._core.save_store_snapshot
-    old, fresh = (tmp_path / f"mind.db-snapshot.{name}" for name in ("old", "fresh"))
-    found = list[tuple[bool, bool]]()
+    old, older_version, fresh = (
+        tmp_path / f"mind.db-snapshot.{digit * 32}" for digit in ("a", "b", "c")
+    )
+    of_the_user, found = tmp_path / "mind.db-snapshot.mine", list[list[Path]]()
 
     def noted(**arguments: Any) -> None:
-        found.append((old.exists(), fresh.exists()))
+        found.append([file for file in (old, older_version, fresh) if file.exists()])
         own(**arguments)
 
     monkeypatch.setattr(snapshot._core, "save_store_snapshot", noted)
     monkeypatch.setattr(saving, "_QUIET_SECONDS", 60.0)
     with filled(path):
-        for file in (old, fresh):
+        old.mkdir()
+        fresh.mkdir()
+        for file in (old / "snapshot.x", older_version, fresh / "snapshot.y", of_the_user):
             file.touch()
-        os.utime(old, times=(time.time() - 90, time.time() - 90))
-    assert found == [(False, True)]
+        for file in (old, old / "snapshot.x", older_version, fresh):
+            os.utime(file, times=(time.time() - 90, time.time() - 90))
+    assert found == [[fresh]]
+    assert sorted(tmp_path.iterdir()) == [path, file_of(path), of_the_user]
 
 
 def test_an_engine_that_is_dropped_ends_its_thread(tmp_path: Path) -> None:
@@ -355,6 +362,25 @@ def test_an_engine_that_is_dropped_ends_its_thread(tmp_path: Path) -> None:
     assert is_true_soon(file_of(tmp_path / "mind.db").exists)
     del mind
     assert is_true_soon(lambda: gc.collect() >= 0 and threading.active_count() <= before)
+
+
+def test_no_fork_and_no_forgetting_elsewhere_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, own, done = tmp_path / "mind.db", snapshot._core.save_store_snapshot, list[str]()
+    monkeypatch.setattr(saving, "_QUIET_SECONDS", 60.0)
+    with filled(path) as mind, oneiros.Engine(path, busy_timeout_seconds=0.0) as other:
+
+        def slow(**arguments: Any) -> None:
+            done.append("no thread is in SQLite" if not GATE._inside else "a fork would wait")
+            other.forget("m3")
+            own(**arguments)
+
+        monkeypatch.setattr(snapshot._core, "save_store_snapshot", slow)
+        sync = mind._scope.services.sync
+        assert not sync.writer.run(sync._save)
+        assert done == ["no thread is in SQLite"]
+        assert [file.name for file in tmp_path.iterdir() if "snapshot" in file.name] == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here")

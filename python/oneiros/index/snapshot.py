@@ -10,8 +10,10 @@ written here. Forgotten memories must leave no trace, so no file outlives a ``fo
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
+import re
 from time import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +45,7 @@ __all__ = ["FEWEST_ROWS", "SnapshotFile"]
 FEWEST_ROWS: Final = 2_000
 """Stores with fewer rows are read as fast without a file."""
 
+_UNFINISHED: Final = r"[0-9a-f]{32}(\..*)?"  # a folder; earlier versions made files
 _ABANDONED_SECONDS: Final = 60.0
 """Unfinished files that were not written to for so long are those of killed writers."""
 
@@ -193,6 +196,8 @@ class SnapshotFile:
             has_graph = bool(_head(snapshot)["has_graph"])
         except (*_INVALID, *_REFUSED):
             return
+        if reading.has_erased(snapshot.revision):
+            return  # the next opening reads none of it
         memory_count, state_count = reading.changed_counts(snapshot.revision)
         read_model.indexed_count = memory_count
         read_model.changed_count = memory_count + state_count
@@ -219,28 +224,31 @@ class SnapshotFile:
         vectors = indexes.vectors
         graph, sealed = (None, None) if vectors is None else vectors.kept()
         token = os.urandom(16).hex()
-        unfinished = f"{self.path}.{token}"
+        unfinished = f"{self.path}.{token}"  # a folder
+        made = f"{unfinished}/snapshot"
         try:
-            self.remove_unfinished(untouched_since=time() - _ABANDONED_SECONDS)
-            with store.read() as reading:  # an erasure waits for its end: see remove_unfinished
+            self._remove_unfinished(untouched_since=time() - _ABANDONED_SECONDS)
+            os.mkdir(unfinished, 0o700)  # noqa: PTH102 - pathlib is slow to load
+            # Only now: who erases later finds the folder, and without it no file can be made there.
+            with store.read() as reading:
                 if reading.has_erased(revision):
                     return False  # the file would hold what was erased
-                _core.save_store_snapshot(
-                    index=indexes.lexical,
-                    columns=read_model.lifecycle.columns,
-                    ids=list(read_model.lifecycle.ids),
-                    statements=read_model.statements,
-                    parts=_parts(read_model, has_graph=graph is not None),
-                    vectors=None if vectors is None else vectors.column,
-                    vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
-                    path=unfinished,
-                    identity=_identity(read_model, token),
-                    revision=revision,
-                )
+            _core.save_store_snapshot(
+                index=indexes.lexical,
+                columns=read_model.lifecycle.columns,
+                ids=list(read_model.lifecycle.ids),
+                statements=read_model.statements,
+                parts=_parts(read_model, has_graph=graph is not None),
+                vectors=None if vectors is None else vectors.column,
+                vector_graph=b"" if graph is None else index.stored_vectors.graph_part(graph),
+                path=made,
+                identity=_identity(read_model, token),
+                revision=revision,
+            )
             with store.write() as transaction:  # keeps others from installing their file
                 if transaction.has_erased(revision):
                     return False
-                pathlib.Path(unfinished).replace(str(self.path))
+                pathlib.Path(made).replace(str(self.path))
                 stamp = _core.file_stamp(path=str(self.path))
                 transaction.set_setting(SNAPSHOT_SETTING, f"{token} {stamp}")
         except (OneirosError, *_REFUSED) as error:
@@ -250,7 +258,7 @@ class SnapshotFile:
             logging.getLogger(__name__).log(level, "%s: not written: %s", self.path, error)
             return False
         finally:
-            self.remove_unfinished()
+            self._remove_unfinished()
         self._known = token
         read_model.changed_count = read_model.indexed_count = 0
         if vectors is not None:
@@ -261,25 +269,48 @@ class SnapshotFile:
         """Remove the file."""
         if self.path is not None:
             pathlib.Path(self.path).unlink(missing_ok=True)
-            self.remove_unfinished()
+            self._remove_unfinished()
 
-    def remove_unfinished(self, *, untouched_since: float = math.inf) -> None:
-        """Remove files left by killed writers. A writer still at work fails without harm.
-
-        A writer reads the store from before its file is made until it is written. So once no reader
-        of a state before an erasure is left, each file of that state is there to be removed.
+    def _remove_unfinished(self, *, untouched_since: float = math.inf) -> None:
+        """Remove what killed writers left. A writer still at work fails without harm.
 
         Args:
-            untouched_since: seconds; files that were written to later stay.
+            untouched_since: seconds; what was written to later stays.
         """
-        if self.path is None:
-            return
+        assert self.path is not None
         path = pathlib.Path(self.path)
+        unfinished = re.compile(rf"{re.escape(path.name)}\.{_UNFINISHED}")
         for other in path.parent.glob("*"):
-            if other.name.startswith(f"{path.name}."):
-                with contextlib.suppress(FileNotFoundError):  # another process removed it
-                    if untouched_since == math.inf or other.stat().st_mtime < untouched_since:
-                        other.unlink()
+            if unfinished.fullmatch(other.name) and _touched_at(other) < untouched_since:
+                _remove_whole(other)
+
+
+def _touched_at(unfinished: pathlib.Path) -> float:
+    """Return when a folder or the files in it were written to last; -inf: there is none."""
+    times = [-math.inf]
+    for path in (unfinished, *unfinished.glob("*")):
+        with contextlib.suppress(FileNotFoundError):  # another process removed it
+            times.append(path.stat().st_mtime)
+    return max(times)
+
+
+def _remove_whole(unfinished: pathlib.Path) -> None:
+    """Remove a folder and the files in it, which a writer may still make and rename."""
+    while True:
+        for path in unfinished.glob("*"):
+            path.unlink(missing_ok=True)
+        try:
+            unfinished.rmdir()
+        except FileNotFoundError:
+            return
+        except NotADirectoryError:  # as earlier versions left
+            unfinished.unlink(missing_ok=True)
+            return
+        except OSError as error:
+            if error.errno != errno.ENOTEMPTY:
+                raise
+        else:
+            return
 
 
 def stored_statements(

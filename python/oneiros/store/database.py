@@ -372,16 +372,13 @@ class Store:
         if self._path != MEMORY:
             self._writer.checkpoint(waits=waits)
 
-    def remove_traces(
-        self, *, waits: bool = True, beside: Callable[[], None] | None = None
-    ) -> None:
+    def remove_traces(self, *, waits: bool = True) -> None:
         """Empty the log and zero the unused bytes of pages, which may hold what was erased.
 
         Does nothing for a store in memory.
 
         Args:
             waits: False: raise ``StoreBusy`` at once if a reader uses the log.
-            beside: removes what lies in other files; called when no reader of an older state is left.
 
         Raises:
             StoreBusy: others used the log for longer than the timeout.
@@ -394,8 +391,6 @@ class Store:
             with self.read() as reading:
                 noted = reading.traces()
             self.checkpoint(waits=waits)
-            if beside is not None:
-                beside()
             with self.write() as transaction:
                 if transaction.clear_traces(noted):
                     return

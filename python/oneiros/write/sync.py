@@ -671,6 +671,8 @@ class Sync:
                     return True
                 if self._is_behind or self.reinforcing.is_owing():
                     return False
+            # Outside of the read: a fork would wait for its end, and `forget` of another process.
+            with Uncollected():
                 is_done = self.snapshot.write(self.store, self.read_model, self._revision)
         self._catch_up()  # with the setting that names the file
         return is_done
@@ -779,7 +781,7 @@ class Sync:
 
         REQUIRES: the writer thread. Searches do not wait for the block.
         """
-        self._is_comparing = True
+        was_comparing, self._is_comparing = self._is_comparing, True
         try:
             # Of memories inserted later, searches would wait for the end of the block.
             for _ in range(_MOST_PAUSES):
@@ -791,7 +793,7 @@ class Sync:
                 self._follow(reading)
                 yield reading
         finally:
-            self._is_comparing = False
+            self._is_comparing = was_comparing
 
     def differences(self) -> list[str]:
         """Return how the read model differs from the store. REQUIRES: the writer thread.
@@ -888,7 +890,7 @@ class Sync:
             StoreBusy, StoreIOError, StorePoisoned: traces are left; the next opening removes them.
         """
         self.snapshot.remove()
-        self.store.remove_traces(waits=waits, beside=self.snapshot.remove_unfinished)
+        self.store.remove_traces(waits=waits)
 
     # -- life --------------------------------------------------------------------------------------
 
