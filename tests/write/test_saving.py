@@ -372,16 +372,18 @@ def test_no_fork_and_no_forgetting_elsewhere_waits_for_it(
     with filled(path) as mind, oneiros.Engine(path, busy_timeout_seconds=0.0) as other:
 
         def slow(**arguments: Any) -> None:
-            # Soon: an engine of another test may end just now.
-            is_free = is_true_soon(lambda: not GATE._inside)
-            done.append("no thread is in SQLite" if is_free else "a fork would wait")
+            inside = GATE._inside.copy()  # with what engines of other tests left
+            own_entries = [inside[entry] for entry in inside.keys() - before]
+            is_inside = threading.get_ident() in own_entries
+            done.append("a fork would wait" if is_inside else "this thread is not in SQLite")
             other.forget("m3")
             own(**arguments)
 
         monkeypatch.setattr(snapshot._core, "save_store_snapshot", slow)
         sync = mind._scope.services.sync
+        before = set(GATE._inside)
         assert not sync.writer.run(sync._save)
-        assert done == ["no thread is in SQLite"]
+        assert done == ["this thread is not in SQLite"]
         assert [file.name for file in tmp_path.iterdir() if "snapshot" in file.name] == []
 
 
