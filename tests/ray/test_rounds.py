@@ -532,6 +532,17 @@ def test_a_prefix_finds_the_words_of_all_shards(profile: str, count: int, tmp_pa
     assert plain_values(found) == plain_values(expected)
 
 
+def one_and_shards(
+    records: list[dict[str, Any]], count: int, folder: Path, given: dict[str, Any]
+) -> tuple[oneiros.Engine, LocalShards]:
+    """Return an engine of the records, and so many shards over which they are dealt out."""
+    whole, _ = engines_of(records, 1, **given)
+    shard_of = {record["id"]: number % 7 % count for number, record in enumerate(records)}
+    loosen(whole, shard_of)
+    shards = LocalShards(split(whole, shard_of, folder, **given), Client.of(given))
+    return whole, shards
+
+
 @pytest.mark.parametrize("embedder", [None, "hashing"])
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_words_one_slip_away_are_those_of_all_shards(
@@ -544,10 +555,7 @@ def test_words_one_slip_away_are_those_of_all_shards(
         for number, text in enumerate(texts * 3)
     ]
     given: dict[str, Any] = {"embedder": embedder, "clock": clock}
-    whole, _ = engines_of(records, 1, **given)
-    shard_of = {record["id"]: number % 7 % count for number, record in enumerate(records)}
-    loosen(whole, shard_of)
-    shards = LocalShards(split(whole, shard_of, tmp_path, **given), Client.of(given))
+    whole, shards = one_and_shards(records, count, tmp_path, given)
     options: dict[str, Any] = {"reinforce": False, "explain": True}
     respelled = 0
     for query in ("grenn tea", "gren", "kitcen", "kitchne mikl", "tea", "xyzzy grean", "hilsl"):
@@ -569,10 +577,7 @@ def test_a_question_of_a_time_alone_is_answered_by_all_shards(
         for number, text in enumerate(("yesterday we swam", "tea", "the long walk") * 9)
     ]
     given: dict[str, Any] = {"embedder": embedder, "clock": clock}
-    whole, _ = engines_of(records, 1, **given)
-    shard_of = {record["id"]: number % 7 % count for number, record in enumerate(records)}
-    loosen(whole, shard_of)
-    shards = LocalShards(split(whole, shard_of, tmp_path, **given), Client.of(given))
+    whole, shards = one_and_shards(records, count, tmp_path, given)
     options: dict[str, Any] = {"reinforce": False, "explain": True}
     for query in ("what did we do yesterday?", "in the last week", "the walk of two days ago"):
         found, expected = shards.search(query, **options), whole.search(query, **options)

@@ -10,6 +10,7 @@ import pytest
 from oneiros.errors import DuplicateId, OneirosError, UnknownMemory
 from oneiros.model.memory import Memory
 from oneiros.store import Store, StoredLink
+from oneiros.store.forking import GATE
 from tests.store.samples import BLOB, FULL, add, erased_of, feedback_events, memory, rows
 
 
@@ -225,11 +226,13 @@ def test_erasing_takes_the_memory_and_its_feedback(store: Store) -> None:
 
 
 def test_writing_inside_writing_is_refused(store: Store) -> None:
+    before = GATE._inside.copy()
     with store.write() as transaction:
         with pytest.raises(RuntimeError, match=r"write\(\) inside write\(\)"), store.write():
             pytest.fail("a write began inside a write")
         transaction.insert(memory("a"))
     assert store.count() == 1
+    assert GATE._inside == before  # or each later fork would wait a second
 
 
 def test_a_transaction_is_over_at_the_end_of_its_block(store: Store) -> None:

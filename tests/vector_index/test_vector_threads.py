@@ -256,6 +256,20 @@ def test_import_is_clean_where_warnings_are_errors() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def run_alone(code: str) -> None:
+    """Run code in a process of its own, which must end well."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_faiss_is_imported_for_a_graph_only() -> None:
     code = """
 import sys, numpy as np, oneiros.vector_index.index as v
@@ -269,16 +283,7 @@ for kind in ("auto", "flat", "hnsw"):
     index.cosines(vectors[0], [1, 2]), index.reconstruct([3]), index.remove([4])
     assert ("faiss" in sys.modules) == (kind == "hnsw"), kind
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_alone(code)
 
 
 def test_the_callers_own_thread_count_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,13 +316,4 @@ for count in (1, 2):
             assert mind._scope.services.read_model.indexes.vectors.settle(60)
     assert ("faiss" in sys.modules) == (count == 2), count
 """
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    run_alone(code)

@@ -175,23 +175,27 @@ class Indexes:
         return self.vectors
 
     @property
+    def _loaded_vectors(self) -> VectorIndex | None:
+        """The vectors; None if there are none, or those of a snapshot are not loaded yet."""
+        return self._vectors if self._load_vectors is None else None
+
+    @property
     def has_new_graph(self) -> bool:
         """Whether there is a graph worth saving that the snapshot lacks."""
-        is_loaded = self._load_vectors is None and self._vectors is not None
-        return is_loaded and self._vectors is not None and self._vectors.has_new_graph
+        vectors = self._loaded_vectors
+        return vectors is not None and vectors.has_new_graph
 
     @property
     def has_first_graph(self) -> bool:
         """Whether there is a graph, and the snapshot has none."""
-        is_loaded = self._load_vectors is None and self._vectors is not None
-        return is_loaded and self._vectors is not None and self._vectors.has_first_graph
+        vectors = self._loaded_vectors
+        return vectors is not None and vectors.has_first_graph
 
     @property
     def is_building_graph(self) -> bool:
         """Whether a graph of the vectors is being read or built."""
-        return (
-            self._load_vectors is None and self._vectors is not None and self._vectors.is_building
-        )
+        vectors = self._loaded_vectors
+        return vectors is not None and vectors.is_building
 
     def load_vectors_by(self, load: Callable[[], VectorIndex | None]) -> None:
         """Use the vectors that ``load`` returns, on first use. REQUIRES: there are none yet."""

@@ -106,7 +106,6 @@ class Writer:
         """Start a transaction; :meth:`end` must follow, in the same thread."""
         self._acquire()
         try:
-            self.require_no_write()
             self._require_sound()
             return self._begun()
         except BaseException:
@@ -296,6 +295,7 @@ class Writer:
             raise StoreBusy(msg)
         try:  # release the lock after an interrupt, too
             self._require_open()
+            self.require_no_write()  # first, or the entry of the write around would be lost
             self._entered = GATE.enter()  # after the lock, so that waiting for it delays no fork
         except BaseException:
             self._lock.release()

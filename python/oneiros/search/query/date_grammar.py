@@ -582,7 +582,7 @@ class _Reader(NamedTuple):
         return day._replace(start=start, end=end, lacks_year=False)
 
     def _simple(self, place: int, *, is_bare: bool = False) -> _Span | None:
-        found = self._absolute(place, self.now) or _relative(self._word, place, self.now, self.zone)
+        found = self._absolute(place) or _relative(self._word, place, self.now, self.zone)
         if found is not None:
             return found
         is_led = not is_bare or self._word(place - 1) in _LEADS
@@ -638,7 +638,7 @@ class _Reader(NamedTuple):
 
     # -- dates -------------------------------------------------------------------------------------
 
-    def _absolute(self, place: int, near: datetime) -> _Span | None:
+    def _absolute(self, place: int) -> _Span | None:
         """Read a date with a month and a day or year."""
         classes = self.tokens.classes[place : place + _LONGEST_SHAPE]
         if classes[:1] not in ("D", "M", "m", "Y", "I"):
@@ -647,16 +647,16 @@ class _Reader(NamedTuple):
             if classes.replace("m", "M").startswith(shape):
                 if shape == "MD" and classes[0] == "m" and self._word(place - 1) not in _DAY_LEADS:
                     return None  # "may 5 people come"
-                return self._read(place, place + len(shape), shape, near)
+                return self._read(place, place + len(shape), shape)
         return None
 
-    def _read(self, place: int, stop: int, shape: str, near: datetime) -> _Span | None:
+    def _read(self, place: int, stop: int, shape: str) -> _Span | None:
         spans, text = self.tokens.spans, self.tokens.text
         written = text[spans[place][0] : spans[stop - 1][1]].replace(" of ", " ")
         is_year_first = shape == "I" and written[:4].isdecimal()  # not so: "12.5.2025"
         lacks_year = "Y" not in shape and shape != "I"
         # Of a day without a year, month and day are read: in a leap year, since any may be named.
-        base = datetime(2000, 1, 1) if lacks_year else near.replace(day=1)
+        base = datetime(2000, 1, 1) if lacks_year else self.now.replace(day=1)
         try:
             found = parse(
                 written,

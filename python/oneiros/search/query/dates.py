@@ -240,6 +240,14 @@ _OF_ANYTHING: Final = frozenset(
 """Words that ask for whatever there is."""
 
 
+@cache
+def _words_aside() -> frozenset[str]:
+    """Return the words that say nothing of what is asked for."""
+    from oneiros.lexical import analyzers  # noqa: PLC0415 - only of queries that name a time
+
+    return _OF_ANYTHING.union(analyzers.ENGLISH, analyzers.FUNCTION_WORDS)
+
+
 def asks_by_time_alone(query: str, words: str) -> bool:
     """Return whether an English query asks for what was at a time, whatever it was.
 
@@ -252,11 +260,9 @@ def asks_by_time_alone(query: str, words: str) -> bool:
 
     Source: docs/systems/house.md H21.
     """
-    from oneiros.lexical import analyzers  # noqa: PLC0415 - only of queries that name a time
-
     place = query.find(words)
     rest = f"{query[:place]} {query[place + len(words) :]}" if place >= 0 else query
-    known = _OF_ANYTHING.union(analyzers.ENGLISH, analyzers.FUNCTION_WORDS)
+    known = _words_aside()
     return all(
         word in known or word.removesuffix("'s") in known  # "what's"
         for word in compiled(_WORD).findall(rest.lower().replace("\u2019", "'"))
