@@ -109,6 +109,13 @@ def test_the_days_of_a_question_are_those_of_the_file(run: Run, here: Path) -> N
     assert run(*question).rows[0][0] == "16"
     (here / "oneiros.toml").write_text('timezone = "Asia/Tokyo"\n')
     assert run(*question).rows[0][0] == "17"
+    with Engine(here / "oneiros.db") as engine:
+        engine.add("Ada called late", id="late", created_at="2025-06-17T20:00:00Z")
+    for command in (("search", "called late", "-k", "1"), ("last", "1")):
+        assert "2025-06-18" in run(*command, "--plain").rows[0]
+        assert "2025-06-18" in run(*command).stdout
+        assert "2025-06-17" in run(*command, "--plain", "--timezone", "UTC").rows[0]
+    assert run("list", "--plain").rows[-1][2] == "2025-06-18"
     refused = run(*question, "--timezone", "Tokio")
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith("error: --timezone: no time zone is called 'Tokio'")

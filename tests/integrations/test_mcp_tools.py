@@ -47,6 +47,7 @@ def test_a_memory_goes_in_and_comes_out_with_its_age_source_and_trust(
             "id": id,
             "text": "Ada likes green tea",
             "kind": "fact",
+            "at": "2025-06-12T15:06:40Z",
             "age_days": 3.0,
             "source": "agent",
             "trust": 1.0,
@@ -185,11 +186,43 @@ def test_a_dream_is_a_plan_until_it_is_confirmed_and_names_the_scope_alone() -> 
         assert [(gone["id"], gone["how"]) for gone in plan["removed"]] == [("ada", "deleted")]
         assert "not used" in plan["removed"][0]["why"]
         assert engine.count() == 2
-        done = tools.call("memory_dream", {"confirm": True})
-        assert done["applied"] is True
+        done = tools.call("memory_dream", {"confirm": plan["cycle"]})
+        assert done == {**plan, "applied": True}
         assert engine.count() == 0
         engine.undo_dream(done["cycle"])
         assert engine.count() == 2
+
+
+def test_what_was_listed_is_what_a_confirmed_cycle_removes() -> None:
+    with oneiros.Engine(":memory:", profile="reverie", clock=lambda: NOW) as engine:
+        old = "2020-01-01T00:00:00Z"
+        for id in ("note", "other"):
+            engine.add(f"an old {id}", id=id, now=old, created_at=old)
+        tools = tools_of(engine, dreams=engine)
+        plan = tools.call("memory_dream", {})
+        assert {gone["id"] for gone in plan["removed"]} == {"note", "other"}
+        engine.add("an old letter", id="late", now=old, created_at=old)
+        engine.update("other", text="this is needed after all")
+        done = tools.call("memory_dream", {"confirm": plan["cycle"]})
+        assert [gone["id"] for gone in done["removed"]] == ["note"]
+        assert (done["removals"], done["cycle"]) == (1, plan["cycle"])
+        assert {memory.id for memory in engine} == {"late", "other"}
+        for cycle in (plan["cycle"], "another"):
+            with pytest.raises(ToolFailure, match="the last plan names; plan again"):
+                tools.call("memory_dream", {"confirm": cycle})
+
+
+def test_times_are_those_of_the_time_zone_of_the_engine() -> None:
+    with oneiros.Engine(":memory:", timezone="Asia/Tokyo", clock=lambda: NOW) as engine:
+        tools = tools_of(engine)
+        given = {"text": "Ada's flight", "event_at": "2025-06-16T00:30:00"}
+        flight = tools.call("memory_remember", given)["id"]
+        engine.add("a flight of last week", event_at="2025-06-09T00:30:00")
+        since = {"query": "flight", "since": "2025-06-16", "until": "2025-06-17"}
+        (found,) = tools.call("memory_recall", since)["memories"]
+        assert (found["id"], found["at"]) == (flight, "2025-06-16T00:30:00+09:00")
+        detail = tools.call("memory_get", {"id": flight})["memory"]
+        assert detail["event_at"] == detail["at"] == found["at"]
 
 
 def test_what_is_left_out(engine: oneiros.Engine) -> None:
@@ -347,7 +380,8 @@ def test_no_text_breaks_the_budget_or_its_quotes(texts: list[str], budget: int) 
         ("memory_update", {"id": "absent"}, "give a field to change"),
         ("memory_remember", {"text": "t", "source": "web"}, "source: must be one of user, "),
         ("memory_forget", {"id": "t", "for_good": "false"}, "for_good: must be True or False"),
-        ("memory_dream", {"confirm": "no"}, "confirm: must be True or False"),
+        ("memory_dream", {"confirm": "no"}, "confirm: must be the cycle that the last plan names"),
+        ("memory_dream", {"confirm": True}, "confirm: expected str, got bool"),
     ],
 )
 def test_a_failure_names_field_and_rule_and_is_short(

@@ -20,10 +20,12 @@ from oneiros.cli.options import (
     PlainOption,
     ScopeOption,
     StoreOption,
+    TimezoneOption,
     condition_of,
     each_field,
     existing,
     opened_scope,
+    zone_of,
 )
 from oneiros.cli.sources import read_cell
 from oneiros.cli.terminal import moment, seconds_of, show_rows, text_of_stdin
@@ -36,6 +38,7 @@ from oneiros.model.fields import FIELDS
 from oneiros.search.records import memory_record
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
     from pathlib import Path
 
     from oneiros.model.memory import Memory
@@ -167,18 +170,19 @@ def list_memories(
         str | None, typer.Option(metavar="ID", help="Begin after this memory.")
     ] = None,
     scope: ScopeOption = None,
+    timezone: TimezoneOption = None,
     plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """List memories, a page at a time. Does not count as use."""
     condition = condition_of(where, kind=None if kind is None else [kind], tags=tag)
-    with opened_scope(existing(store), scope) as memories:
+    with opened_scope(existing(store), scope, timezone=timezone) as memories:
         page = memories.list(condition, order=order, limit=limit, after=after, with_total=True)
         total = len(page) if page.total is None else page.total
         if json:
             _write_memories("list", store, page, total)
         else:
-            _show_memories(page, total, plain=plain)
+            _show_memories(page, total, zone=zone_of(timezone), plain=plain)
 
 
 def last(
@@ -188,16 +192,17 @@ def last(
         str | None, typer.Option(metavar="NAME", help="Only of this session.")
     ] = None,
     scope: ScopeOption = None,
+    timezone: TimezoneOption = None,
     plain: PlainOption = False,
     json: JsonOption = False,
 ) -> None:
     """Show the newest memories in the order of time, as a chat. Does not count as use."""
-    with opened_scope(existing(store), scope) as memories:
+    with opened_scope(existing(store), scope, timezone=timezone) as memories:
         found = memories.last(count, session=session)
         if json:
             _write_memories("last", store, found, len(found))
         else:
-            _show_memories(found, len(found), plain=plain)
+            _show_memories(found, len(found), zone=zone_of(timezone), plain=plain)
 
 
 def history(
@@ -242,16 +247,20 @@ def _write_memories(command: str, store: Path, found: Sequence[Memory], count: i
     terminal.write(command, store, {"memories": records, "count": count})
 
 
-def _show_memories(found: Sequence[Memory], total: int, *, plain: bool) -> None:
+def _show_memories(
+    found: Sequence[Memory], total: int, *, zone: tzinfo | None, plain: bool
+) -> None:
     """Write memories on stdout: plain lines, or a table with a line below.
 
     Args:
         found: the memories.
         total: number of all that match, of which these are the first.
+        zone: whose days are shown; None: those of UTC.
         plain: for :func:`oneiros.cli.terminal.show_rows`.
     """
     rows = [
-        (memory.id, memory.kind, _occurred(memory), _cut(memory, plain=plain)) for memory in found
+        (memory.id, memory.kind, _occurred(memory, zone), _cut(memory, plain=plain))
+        for memory in found
     ]
     heads = ("memory", "kind", "day", "text")
     show_rows(heads, rows, plain=plain, folds=("memory", "kind", "text"))
@@ -260,8 +269,8 @@ def _show_memories(found: Sequence[Memory], total: int, *, plain: bool) -> None:
         sys.stdout.write(f"{part}{count_of(total, 'memory')}\n")
 
 
-def _occurred(memory: Memory) -> str:
-    return day(memory.created_at if memory.event_at is None else memory.event_at)
+def _occurred(memory: Memory, zone: tzinfo | None) -> str:
+    return day(memory.created_at if memory.event_at is None else memory.event_at, zone)
 
 
 def _cut(memory: Memory, *, plain: bool) -> str:

@@ -208,7 +208,7 @@ TimezoneOption = Annotated[
     typer.Option(
         "--timezone",
         envvar="ONEIROS_TIMEZONE",
-        help="Whose days and hours a question names: Europe/Berlin. Default: UTC.",
+        help="Whose days and hours a question names, and whose days are shown: Europe/Berlin. Default: UTC.",
         show_default=False,
     ),
 ]

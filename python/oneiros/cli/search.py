@@ -24,6 +24,7 @@ from oneiros.cli.options import (
     existing,
     named_profile,
     opened_scope,
+    zone_of,
 )
 from oneiros.cli.terminal import grid, output, range_of, seconds_of, show_plain, table, text
 from oneiros.display.counts import count_of
@@ -36,6 +37,7 @@ from oneiros.search.trace import NO_TIME
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from datetime import tzinfo
     from pathlib import Path
 
     from rich.console import RenderableType
@@ -68,7 +70,11 @@ FIGURE_ROOM = 9  # columns for one figure and the space before it
 
 
 def results_table(
-    response: SearchResponse, width: int, *, right: Container[str] = frozenset()
+    response: SearchResponse,
+    width: int,
+    zone: tzinfo | None = None,
+    *,
+    right: Container[str] = frozenset(),
 ) -> RichTable:
     """Return the results, one a row; with explanations also each channel's rank and each factor.
 
@@ -76,6 +82,7 @@ def results_table(
         response: the answer; its memories are read here.
         width: columns of the terminal; where the figures would leave the texts too little room,
             they stand below each text instead.
+        zone: whose days are shown; None: those of UTC.
         right: ids known to answer the question, marked as such.
     """
     channels, factors = _explained(response)
@@ -85,7 +92,7 @@ def results_table(
     shown_table.columns[1].ratio = 1
     for rank, result in enumerate(response.results, start=1):
         figures = (*_ranks(result, channels), *_values(result, factors))
-        shown = _described(result)
+        shown = _described(result, zone)
         if figures and not is_wide:
             pairs = zip((*channels, *factors), figures, strict=True)
             named = ", ".join(f"{name} {figure}" for name, figure in pairs)
@@ -96,7 +103,7 @@ def results_table(
     return shown_table
 
 
-def _plain_rows(response: SearchResponse) -> Iterator[tuple[str | None, ...]]:
+def _plain_rows(response: SearchResponse, zone: tzinfo | None) -> Iterator[tuple[str | None, ...]]:
     """Yield id, score, kind, day and text of each result. Reads the memories.
 
     Of a memory that cannot be read, only id and score.
@@ -107,10 +114,10 @@ def _plain_rows(response: SearchResponse) -> Iterator[tuple[str | None, ...]]:
             continue
         occurred = memory.created_at if memory.event_at is None else memory.event_at
         whole = f"{memory.title}: {memory.text}" if memory.title else memory.text
-        yield result.id, f"{result.score:.5f}", memory.kind, day(occurred), whole
+        yield result.id, f"{result.score:.5f}", memory.kind, day(occurred, zone), whole
 
 
-def _described(result: SearchResult) -> Text:
+def _described(result: SearchResult, zone: tzinfo | None) -> Text:
     """Return the beginning of a result's text, then id, kind and day. Reads the memory.
 
     Of a memory that cannot be read, the reason, then the id.
@@ -124,7 +131,7 @@ def _described(result: SearchResult) -> Text:
     kind, id = snippet(memory.kind, SNIPPET), snippet(result.id, SNIPPET)
     shown = text("").append_text(text(title, style="bold"))
     shown.append_text(text(snippet(memory.text, SNIPPET)))
-    return shown.append_text(text(f"\n{id}  {kind}  {day(occurred)}", style="dim"))
+    return shown.append_text(text(f"\n{id}  {kind}  {day(occurred, zone)}", style="dim"))
 
 
 def summary(response: SearchResponse) -> str:
@@ -166,9 +173,11 @@ _GAP = 3  # columns between the columns of a table
 _KEYS = 2  # columns that every table begins with: rank and id
 
 
-def parts(response: SearchResponse, width: int) -> Iterator[Tree | RichTable]:
+def parts(
+    response: SearchResponse, width: int, zone: tzinfo | None = None
+) -> Iterator[Tree | RichTable]:
     """Yield a tree for each explained result, then the table over all; nothing without results."""
-    yield from _result_trees(response)
+    yield from _result_trees(response, zone)
     if response.results:
         yield from _tables(response.table(), width)
 
@@ -187,11 +196,11 @@ def why_not_document(reasons: WhyNot) -> dict[str, object]:
     return dataclasses.asdict(reasons) | {name: getattr(reasons, name) for name in derived}
 
 
-def _result_trees(response: SearchResponse) -> Iterator[Tree]:
+def _result_trees(response: SearchResponse, zone: tzinfo | None) -> Iterator[Tree]:
     """Yield each result's text over the tree of its score; memories are read here."""
     for rank, result in enumerate(response.results, start=1):
         if result.explanation is not None:
-            label = text(f"{rank}  ").append_text(_described(result))
+            label = text(f"{rank}  ").append_text(_described(result, zone))
             tree = result.explanation.tree()
             yield rich_tree(tree._replace(label=""), label, first=tree.label)
 
@@ -265,6 +274,11 @@ class _SearchCommand(NamedTuple):
     timezone: str | None
     options: dict[str, Any]
     """The keywords of ``Engine.search`` and ``Engine.why_not``."""
+
+    @property
+    def zone(self) -> tzinfo | None:
+        """Whose days results show; None: those of UTC."""
+        return zone_of(self.timezone)
 
     def opened(self) -> AbstractContextManager[Memories]:
         """Open the memories that are searched."""
@@ -387,15 +401,17 @@ def search(
             terminal.write("search", asked.store, found)
             return
         if plain:
-            show_plain(("memory", "score", "kind", "day", "text"), _plain_rows(response))
+            show_plain(
+                ("memory", "score", "kind", "day", "text"), _plain_rows(response, asked.zone)
+            )
             return
         console = output()
         if explain:
-            for part in parts(response, console.width):
+            for part in parts(response, console.width, asked.zone):
                 console.print(part)
                 console.print()
         elif response.results:
-            terminal.show_table(results_table(response, console.width), LEAST_WIDTH)
+            terminal.show_table(results_table(response, console.width, asked.zone), LEAST_WIDTH)
         console.print(text(summary(response), style="dim"))
 
 

@@ -18,6 +18,8 @@ from oneiros.display.escaping import one_line, shortened
 from oneiros.runtime.dataclasses import NamedTuple, dataclass
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     import pandas as pd
 
 __all__ = [
@@ -129,20 +131,30 @@ def figure(value: float) -> str:
     return f"{value:#.5g}"
 
 
-def day(seconds: float) -> str:
-    """Return the UTC date, or the number of seconds if it is out of range."""
-    return _in_utc(seconds).partition("T")[0]
+def day(seconds: float, zone: tzinfo | None = None) -> str:
+    """Return the date in a time zone; None: UTC. The number of seconds if it is out of range."""
+    return moment(seconds, zone).partition("T")[0]
 
 
-def moment(seconds: float | None) -> str:
-    """Return a time in ISO 8601, UTC, to the second, or the number if it is out of range."""
-    return "-" if seconds is None else _in_utc(seconds)
+def moment(seconds: float | None, zone: tzinfo | None = None) -> str:
+    """Return a time in ISO 8601 to the second, or the number if it is out of range.
 
+    Args:
+        seconds: since the Unix epoch, UTC; None: "-".
+        zone: the time zone of the text, which ends with its offset; None: UTC, with "Z".
 
-def _in_utc(seconds: float) -> str:
+    >>> from zoneinfo import ZoneInfo
+    >>> from oneiros.display.tables import moment
+    >>> moment(1_750_000_000), moment(1_750_000_000, ZoneInfo("Asia/Tokyo"))
+    ('2025-06-15T15:06:40Z', '2025-06-16T00:06:40+09:00')
+    """
+    if seconds is None:
+        return "-"
     try:  # strftime does not fill years before 1000 up to four digits
-        time = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
-        return f"{time.isoformat(timespec='seconds')}Z"
+        time = datetime.fromtimestamp(seconds, zone or UTC)
+        if zone is not None:
+            return time.isoformat(timespec="seconds")
+        return f"{time.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
     except (OverflowError, ValueError, OSError):
         return f"{seconds:.0f} s"
 

@@ -21,12 +21,19 @@ from oneiros.engine import Engine
 from oneiros.engine.memories import Memories
 from oneiros.errors import OneirosError
 from oneiros.model.fields import SOURCES, VERDICTS
-from oneiros.model.validation import count, require_choice, require_flag, require_instance
+from oneiros.model.validation import (
+    count,
+    require_choice,
+    require_flag,
+    require_instance,
+    require_text,
+)
 from oneiros.runtime.dataclasses import dataclass, replace
 from oneiros.search.response import SearchResponse
 
 if TYPE_CHECKING:
-    from oneiros.clock import Clock
+    from oneiros.clock import Clock, Time
+    from oneiros.dream.plan import DreamPlan
     from oneiros.filters import Where
     from oneiros.model.memory import Memory
 
@@ -137,6 +144,7 @@ _MEMORY: Final = _object(
     text=_TEXT,
     rest=_described(_WHOLE, "where memory_get reads on"),
     kind=_TEXT,
+    at=_TEXT,
     age_days=_NUMBER,
     source=_MAYBE_TEXT,
     trust=_NUMBER,
@@ -153,7 +161,7 @@ _TOOLS: Final = (
     ToolDeclaration(
         name="memory_recall",
         description="Find memories by words and meaning, best first. Use it before you answer. "
-        "next_offset: the next page.",
+        "next_offset: next page.",
         inputs=_arguments(
             "query",
             query=_TEXT,
@@ -174,13 +182,13 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_get",
-        description="Read one memory by id; a long text in parts, by offset.",
+        description="Read a memory by id, a long text in parts by offset.",
         inputs=_arguments("id", id=_TEXT, offset=_WHOLE),
         outputs=_object(notice=_TEXT, memory=_object(id=_TEXT)),
     ),
     ToolDeclaration(
         name="memory_why_not",
-        description="Explain why a recall does or does not return a memory.",
+        description="Explain why a recall returns a memory or does not.",
         inputs=_arguments("query", "id", query=_TEXT, id=_TEXT),
         outputs=_object(verdict=_TEXT, details=_TEXT, place=_MAYBE_WHOLE),
     ),
@@ -212,7 +220,7 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_supersede",
-        description="Say that memory new replaces memory old, which recalls then hide.",
+        description="Say that memory new replaces old, which recalls then hide.",
         inputs=_arguments("old", "new", old=_TEXT, new=_TEXT, reason=_TEXT),
         outputs=_object(old=_TEXT, new=_TEXT),
         writes=True,
@@ -232,7 +240,7 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_feedback",
-        description="Say if a memory helped, and for which query: it counts for similar queries.",
+        description="Say if a memory helped, and for which query; it counts for similar ones.",
         inputs=_arguments(
             "id", "verdict", id=_TEXT, verdict={"enum": list(VERDICTS)}, query=_LONG_TEXT
         ),
@@ -242,9 +250,9 @@ _TOOLS: Final = (
     ),
     ToolDeclaration(
         name="memory_dream",
-        description="Plan a cycle that consolidates and forgets, and list what it would remove. "
-        "confirm runs it; ask the user first.",
-        inputs=_arguments(confirm=_FLAG),
+        description="Plan a cycle that consolidates and forgets; list what it removes. Ask the "
+        "user, then confirm that cycle.",
+        inputs=_arguments(confirm=_TEXT),
         outputs=_object(
             applied=_FLAG,
             cycle=_TEXT,
@@ -303,6 +311,8 @@ class MemoryTools:
         require_flag("read_only", read_only)
         self._memories = memories
         self._dreams = dreams
+        self._plan: DreamPlan | None = None  # the last that was listed
+        self._scope = memories._scope
         self._reinforce = require_flag("reinforce", reinforce) and not read_only
         self._budget = count("budget", budget, low=_LEAST_BUDGET)
         self._clock = clock
@@ -377,14 +387,14 @@ class MemoryTools:
             query,
             k,
             offset=int(offset),
-            where=_condition(kind, tags, since, until),
+            where=_condition(kind, tags, self._scope.zoned(since), self._scope.zoned(until)),
             least_trust=least_trust,
             reinforce=None if self._reinforce else False,
         )
         found = _memories_of(response)
         result = {
             "notice": NOTICE,
-            "memories": [_outline(memory, response.now) for memory in found],
+            "memories": [self._outline(memory, response.now) for memory in found],
             "next_offset": int(offset) + k if len(response) == k else None,
             "confidence": response.confidence and round(response.confidence, 3),
         }
@@ -414,7 +424,7 @@ class MemoryTools:
         if not 0 <= offset <= len(memory.text):
             msg = f"offset: must be in [0, {len(memory.text)}], the length of the text"
             raise ToolFailure(msg)
-        outline = _outline(memory, self._clock()) | _details(memory)
+        outline = self._outline(memory, self._clock()) | self._details(memory)
         result = {"notice": NOTICE, "memory": outline}
         spare = self._budget - len(quoted(result)) - len(f',"rest":{len(memory.text)}')
         _fill(outline, memory.text, int(offset), max(1, spare))
@@ -424,6 +434,40 @@ class MemoryTools:
         answer = self._memories.why_not(query, id)
         details = _brief(answer.lacked, self._budget // 2) if answer.exists else ""
         return {"verdict": answer.verdict, "details": details, "place": answer.place}
+
+    # -- show --------------------------------------------------------------------------------------
+
+    def _outline(self, memory: Memory, now: float) -> dict[str, Any]:
+        """Return what every result says of a memory, with an empty text."""
+        outline: dict[str, Any] = {"id": memory.id, "text": "", "kind": memory.kind}
+        if memory.title:
+            outline["title"] = _brief(memory.title, _MOST_LINE)
+        occurred = memory.created_at if memory.event_at is None else memory.event_at
+        age = max(0.0, now - occurred) / _DAY
+        return outline | {
+            "at": self._moment(occurred),
+            "age_days": round(age, 2),
+            "source": memory.source,
+            "trust": round(memory.trust, 3),
+        }
+
+    def _details(self, memory: Memory) -> dict[str, Any]:
+        """Return what ``memory_get`` adds."""
+        details: dict[str, Any] = {
+            "created_at": self._moment(memory.created_at),
+            "event_at": self._moment(memory.event_at),
+            "valid_until": self._moment(memory.valid_until),
+            "status": memory.status,
+            "superseded_by": memory.superseded_by,
+            "tags": [_brief(tag, _MOST_TAG) for tag in memory.tags[:_MOST_TAGS]],
+            "importance": round(memory.importance, 3),
+            "pinned": memory.pinned,
+            "revision_count": memory.revision_count,
+        }
+        return {name: value for name, value in details.items() if value not in (None, [])}
+
+    def _moment(self, seconds: float | None) -> str | None:
+        return None if seconds is None else moment(seconds, self._scope.shared.zone)
 
     # -- write -------------------------------------------------------------------------------------
 
@@ -454,10 +498,12 @@ class MemoryTools:
         self._memories.feedback(id, verdict, query=query)
         return {"id": id, "feedback": self._memories.get(id).feedback}
 
-    def _dream(self, confirm: bool = False) -> dict[str, Any]:
+    def _dream(self, confirm: str | None = None) -> dict[str, Any]:
         assert self._dreams is not None
-        confirm = require_flag("confirm", confirm)
-        plan = self._dreams.dream(dry_run=True)
+        if confirm is None:
+            self._plan = plan = self._dreams.dream(dry_run=True)
+        else:
+            plan = self._planned(confirm)
         named = {change.id: change for change in plan.changes(_REMOVING) if change.removal}
         ids = list(named)
         known = zip(ids, self._memories.get_many(ids), strict=True)
@@ -470,10 +516,21 @@ class MemoryTools:
             for id, memory in known
             if memory is not None
         ]
-        if confirm:
-            plan.apply()
-        result = {"applied": confirm, "cycle": plan.id, "removals": len(removed)}
+        if confirm is not None:
+            left = set(plan.apply().changed_since)
+            removed = [gone for gone in removed if gone["id"] not in left]
+            self._plan = None
+        result = {"applied": confirm is not None, "cycle": plan.id, "removals": len(removed)}
         return result | {"removed": self._most(removed, self._budget - len(quoted(result)) - 15)}
+
+    def _planned(self, cycle: str) -> DreamPlan:
+        """Return the plan that was listed under a cycle's id, so that nothing else is run."""
+        require_text("confirm", cycle)
+        plan = self._plan
+        if plan is None or plan.id != cycle:
+            msg = "confirm: must be the cycle that the last plan names; plan again"
+            raise ToolFailure(msg)
+        return plan
 
     def _most(self, items: list[dict[str, Any]], room: int) -> list[dict[str, Any]]:
         """Return as many of the first items as there is room for."""
@@ -487,7 +544,7 @@ class MemoryTools:
 
 
 def _condition(
-    kind: str | None, tags: list[str] | None, since: str | None, until: str | None
+    kind: str | None, tags: list[str] | None, since: Time | None, until: Time | None
 ) -> Where | None:
     """Return the filter of a recall; None: all memories."""
     conditions = []
@@ -514,36 +571,6 @@ def _memories_of(response: SearchResponse) -> list[Memory]:
         except OneirosError:  # erased or damaged after the search
             continue
     return found
-
-
-def _outline(memory: Memory, now: float) -> dict[str, Any]:
-    """Return what every result says of a memory, with an empty text."""
-    outline: dict[str, Any] = {"id": memory.id, "text": "", "kind": memory.kind}
-    if memory.title:
-        outline["title"] = _brief(memory.title, _MOST_LINE)
-    occurred = memory.created_at if memory.event_at is None else memory.event_at
-    age = max(0.0, now - occurred) / _DAY
-    return outline | {
-        "age_days": round(age, 2),
-        "source": memory.source,
-        "trust": round(memory.trust, 3),
-    }
-
-
-def _details(memory: Memory) -> dict[str, Any]:
-    """Return what ``memory_get`` adds."""
-    details: dict[str, Any] = {
-        "created_at": moment(memory.created_at),
-        "event_at": None if memory.event_at is None else moment(memory.event_at),
-        "valid_until": None if memory.valid_until is None else moment(memory.valid_until),
-        "status": memory.status,
-        "superseded_by": memory.superseded_by,
-        "tags": [_brief(tag, _MOST_TAG) for tag in memory.tags[:_MOST_TAGS]],
-        "importance": round(memory.importance, 3),
-        "pinned": memory.pinned,
-        "revision_count": memory.revision_count,
-    }
-    return {name: value for name, value in details.items() if value not in (None, [])}
 
 
 def _shares(needs: Sequence[int], room: int) -> list[int]:
