@@ -318,10 +318,18 @@ def _relative(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | 
     )
     number, is_rough, place = _counted(word, place)
     unit = UNITS.get(word(place))
-    if number is None or unit is None or word(place + 1) != "ago" or is_part:
+    if number is None or unit is None or is_part:
         return None
     certainty: Certainty = "soft" if is_rough else "inferred"
-    return _Span(*_around(unit, _later(unit, -number, now, zone), zone), certainty, place + 2)
+    side, near = word(place + 1), word(place + 2)
+    sign = 1 if side == "from" else -1
+    if side in ("ago", "from") and near in _NEAR and unit != "hours":  # "a year ago today"
+        day = _later(unit, sign * number, now + _NEAR[near] * _DAY, zone)
+        return _whole(day, _DAY, certainty, place + 3)
+    if side != "ago" and (side, near) != ("from", "now"):
+        return None
+    then = _later(unit, sign * number, now, zone)
+    return _Span(*_around(unit, then, zone), certainty, place + (2 if side == "ago" else 3))
 
 
 def _led(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
@@ -332,6 +340,13 @@ def _led(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
         return _weekday(WEEKDAYS[named], sign, now, place + 2)
     if named in MONTHS:
         return _month(MONTHS[named], sign, now, place + 2)
+    if named in ("day", "time") and sign == 0 and word(place + 2) in ("last", "next"):
+        unit = UNITS.get(word(place + 3))
+        if unit in ("weeks", "months", "years") and word(place + 3) == unit[:-1]:
+            then = _later(unit, _YEARS[word(place + 2)], now, zone)
+            if named == "day":  # "on this day last year"
+                return _whole(then, _DAY, "inferred", place + 4)
+            return _Span(*_around("weeks", then, zone), "soft", place + 4)
     unit = UNITS.get(named)
     if unit == "weekends" and named == "weekend" and lead == "coming":
         return _Span(*_calendar(unit, now + 2 * _DAY), "inferred", place + 2)  # Friday's: tomorrow
@@ -400,6 +415,10 @@ _OF_THE_PAST: Final = frozenset(
     )
 )
 """Words with which a sentence speaks of the past."""
+_AFTER_A_TIME: Final = frozenset(
+    (*("i", "we", "you", "he", "she", "they", "it", "did", "was", "were"), *("and", "or", "with"))
+)
+"""Words that go on after "the week before last", where others would name what was last."""
 _MOST_DAYS_AHEAD: Final = 31
 """A day or month without a year that begins within so many days is the one to come."""
 _SENTENCE: Final = 32
@@ -627,6 +646,11 @@ class _Reader(NamedTuple):
         side = self._word(after + 1)
         if unit is None or side not in ("before", "after", "prior", "following"):
             return None
+        then = self._word(after + 3)
+        is_second = (side, self._word(after + 2)) in (("before", "last"), ("after", "next"))
+        if number is None and is_second and (not then.isalpha() or then in _AFTER_A_TIME):
+            day = _later(unit, -2 if side == "before" else 2, self.now, self.zone)
+            return _Span(*_calendar(unit, day), "inferred", after + 3)
         for anchor_place in range(after + 2, after + 2 + _LONGEST_GAP):
             anchor = self._simple(anchor_place, is_bare=True)
             if anchor is None:
