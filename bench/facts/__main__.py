@@ -119,6 +119,18 @@ def facts_that_stay(half: str, seeds: Sequence[int], embed: Embed | None) -> Non
         show(f"  facts that stay, {name:3s} first {interval(found)}")
 
 
+def facts_restated(half: str, seeds: Sequence[int], embed: Embed | None) -> None:
+    """Print how questions go where changes are stated as the facts were at first."""
+    worlds = [made(half, seed, restated=True) for seed in seeds]
+    for name in ("off", "on"):
+        found = []
+        for world in worlds:
+            with engine_of(world, embed, is_on=name == "on") as engine:
+                found.append(list(asked(engine, world, embed)))
+        show(f"  restated, {name:3s} {shares(found)}")
+    show_sureness(worlds, embed)
+
+
 def judge_of(world: World) -> Callable[[str, str], str]:
     """Return a judge that calls a pair an update if the newer text states the fact of the older."""
     fact_of = {line.text: line.fact for line in world.lines}
@@ -186,11 +198,22 @@ def report(half: str, seeds: Sequence[int], embed: Embed | None) -> None:
     kind = "words" if embed is None else "words and vectors"
     show(f"\n{half}, {kind}: {questions} questions in {len(worlds)} conversations")
     for name in found[0]:
-        old = interval([[each.old for each in run[name]] for run in found])
-        new = interval([[each.new for each in run[name]] for run in found])
-        first = interval([[each.first for each in run[name]] for run in found])
-        show(f"  {name:8s} old leads {old}   new leads {new}   first {first}")
+        show(f"  {name:8s} {shares([run[name] for run in found])}")
+    show_sureness(worlds, embed)
     facts_that_stay(half, seeds, embed)
+    facts_restated(half, seeds, embed)
+
+
+def shares(found: Sequence[Sequence[Leads]]) -> str:
+    """Return the shares of questions by conversation in which old and new lead, and new is first."""
+    old = interval([[each.old for each in run] for run in found])
+    new = interval([[each.new for each in run] for run in found])
+    first = interval([[each.first for each in run] for run in found])
+    return f"old leads {old}   new leads {new}   first {first}"
+
+
+def show_sureness(worlds: Sequence[World], embed: Embed | None) -> None:
+    """Print how sure ``conflicts`` is, by least confidence."""
     for level, count, good, wanted in sureness(worlds, embed):
         low, high = wilson(good, count)
         share = good / count if count else math.nan

@@ -65,7 +65,7 @@ def _filled(template: str, words: dict[str, str], **values: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def made(half: str, seed: int, *, changes: bool = True) -> World:
+def made(half: str, seed: int, *, changes: bool = True, restated: bool = False) -> World:
     """Return a conversation with the kinds of one half.
 
     Each fact is stated, changed once or twice in other words, and asked for at the end, among
@@ -76,6 +76,8 @@ def made(half: str, seed: int, *, changes: bool = True) -> World:
         half: one of :data:`HALVES`.
         seed: of the conversation.
         changes: False: each fact is stated once, at a random time, and stays.
+        restated: a change is stated as the fact was at first, with the other value, as programs
+            that extract facts write them: "My phone number is 555 0177."
     """
     random = Random(f"{half} {seed}")
     kinds = [kind for place, kind in enumerate(KINDS) if place % 2 == HALVES.index(half)]
@@ -95,7 +97,7 @@ def made(half: str, seed: int, *, changes: bool = True) -> World:
             count = 1
             random.shuffle(times)
         for version in range(count):
-            templates = kind.changes if version else kind.statements
+            templates = kind.changes if version and not restated else kind.statements
             old = values[version - 1] if version else ""
             text = _filled(random.choice(templates), words, v=values[version], old=old, x=thing)
             said.append((times[version], text, fact, version))

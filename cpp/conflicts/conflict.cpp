@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "simd/exponential.h"
@@ -65,9 +66,70 @@ bool are_of_a_series(const Statement& older, const Statement& newer) {
          say_the_same(older, newer);
 }
 
+// The kinds of values of which each has one that is nowhere in the other.
+struct Differences {
+  bool number;
+  bool date;
+  bool name;
+
+  [[nodiscard]] bool any() const { return number || date || name; }
+};
+
+Differences differences(const Statement& older, const Statement& newer) {
+  return {.number = differ(older.numbers(), newer.all(), newer.numbers(), older.all()),
+          .date = differ(older.dates(), newer.all(), newer.dates(), older.all()),
+          .name = differ(older.names(), newer.all(), newer.names(), older.all())};
+}
+
+bool have_one_subject(const Statement& older, const Statement& newer) {
+  return older.subject != 0 && older.subject == newer.subject;
+}
+
+// The content that is neither number, date nor name.
+std::vector<std::uint32_t> plain_content(const Statement& statement) {
+  std::vector<std::uint32_t> plain;
+  std::ranges::copy_if(statement.content(), std::back_inserter(plain), [&](std::uint32_t stem) {
+    const auto has = [&](Stems list) { return std::ranges::binary_search(list, stem); };
+    return !has(statement.numbers()) && !has(statement.dates()) && !has(statement.names());
+  });
+  return plain;
+}
+
+// Whether both state a value of one thing, in the same words but for numbers and dates, or but for
+// names.
+bool is_restated(const Statement& older, const Statement& newer) {
+  if (!have_one_subject(older, newer) || !older.value_leads || !newer.value_leads) {
+    return false;
+  }
+  const Differences differ = differences(older, newer);
+  if (!differ.number && (older.is_amount || !differ.any())) {
+    return false;
+  }
+  if ((differ.number || differ.date) && !std::ranges::equal(older.names(), newer.names())) {
+    return false;  // "version 14 of Postgres", "version 16 of Nginx"
+  }
+  const std::vector<std::uint32_t> plain = plain_content(older);
+  return !plain.empty() && plain == plain_content(newer);
+}
+
+// Whether both state of one thing, each in a few words of its own, and no number, date or name.
+bool is_reworded(const Statement& older, const Statement& newer, std::size_t shared,
+                 const Differences& differ) {
+  constexpr std::size_t kMostOwn = 2;
+  const auto is_few = [](std::size_t count) { return count > 0 && count <= kMostOwn; };
+  if (!have_one_subject(older, newer) || older.is_amount || differ.any() ||
+      !is_few(older.content().size() - shared) || !is_few(newer.content().size() - shared)) {
+    return false;
+  }
+  std::vector<std::uint32_t> both;
+  std::ranges::set_intersection(older.content(), newer.content(), std::back_inserter(both));
+  return both.size() >= in_both(both, older.names()) + 2;
+}
+
 bool cannot_conflict(const Statement& older, const Statement& newer) {
   return !can_conflict(older) || !can_conflict(newer) ||
-         std::ranges::equal(older.all(), newer.all()) || are_of_a_series(older, newer) ||
+         std::ranges::equal(older.all(), newer.all()) ||
+         (are_of_a_series(older, newer) && !is_restated(older, newer)) ||
          (older.speaker != 0 && newer.speaker != 0 && older.speaker != newer.speaker);
 }
 
@@ -77,11 +139,14 @@ constexpr std::size_t kName = 8;
 constexpr std::size_t kNamed = 9;
 constexpr std::size_t kTopic = 17;
 constexpr std::size_t kTopicAndValue = 20;
+constexpr std::size_t kRestated = 22;
+constexpr std::size_t kReworded = 23;
 static_assert(kFeatures[kNumber] == "number" && kFeatures[kName] == "name" &&
               kFeatures[kNamed] == "named" && kFeatures[kTopic] == "topic" &&
-              kFeatures[kTopicAndValue] == "topic_and_value");
+              kFeatures[kTopicAndValue] == "topic_and_value" &&
+              kFeatures[kRestated] == "restated" && kFeatures[kReworded] == "reworded");
 
-// The features of a pair with this number of shared words of content, but for those four, which are
+// The features of a pair with this number of shared words of content, but for those six, which are
 // 0.
 Weights quick_features(const Statement& older, const Statement& newer, std::size_t shared) {
   constexpr double kStrongestCue = 4.0;
@@ -111,49 +176,56 @@ Weights quick_features(const Statement& older, const Statement& newer, std::size
                  topic == 0.0 ? 1.0 : 0.0,
                  topic * cue,
                  0.0,
-                 other_subject ? 1.0 : 0.0};
+                 other_subject ? 1.0 : 0.0,
+                 0.0,
+                 0.0};
 }
 
 // Whether each has a number, a date or a name of its own, and whether the newer has one of the
 // older.
-Weights with_values(Weights features, bool number, bool date, bool name, bool is_named) {
-  features[kNumber] = number ? 1.0 : 0.0;
-  features[kName] = name ? 1.0 : 0.0;
+Weights with_values(Weights features, const Differences& differ, bool is_named) {
+  features[kNumber] = differ.number ? 1.0 : 0.0;
+  features[kName] = differ.name ? 1.0 : 0.0;
   features[kNamed] = is_named ? 1.0 : 0.0;
-  features[kTopicAndValue] = number || date || name ? features[kTopic] : 0.0;
+  features[kTopicAndValue] = differ.any() ? features[kTopic] : 0.0;
   return features;
 }
 
-// Those four, at most.
+// Those six, at most.
 Weights highest_features(const Weights& quick, const Statement& older, const Statement& newer) {
   const auto both_have = [](Stems one, Stems other) { return !one.empty() && !other.empty(); };
-  const bool number = both_have(older.numbers(), newer.numbers());
-  const bool date = both_have(older.dates(), newer.dates());
-  const bool name = both_have(older.names(), newer.names());
+  const Differences differ{.number = both_have(older.numbers(), newer.numbers()),
+                           .date = both_have(older.dates(), newer.dates()),
+                           .name = both_have(older.names(), newer.names())};
   const bool is_named =
       !older.numbers().empty() || !older.dates().empty() || !older.names().empty();
-  return with_values(quick, number, date, name, is_named);
+  Weights features = with_values(quick, differ, is_named);
+  features[kRestated] = features[kReworded] = have_one_subject(older, newer) ? 1.0 : 0.0;
+  return features;
 }
 
-Weights all_features(const Weights& quick, const Statement& older, const Statement& newer) {
-  const bool number = differ(older.numbers(), newer.all(), newer.numbers(), older.all());
-  const bool date = differ(older.dates(), newer.all(), newer.dates(), older.all());
-  const bool name = differ(older.names(), newer.all(), newer.names(), older.all());
+Weights all_features(const Weights& quick, const Statement& older, const Statement& newer,
+                     std::size_t shared) {
+  const Differences differ = differences(older, newer);
   const bool is_named = in_both(older.numbers(), newer.all()) +
                             in_both(older.dates(), newer.all()) +
                             in_both(older.names(), newer.all()) >
                         0;
-  return with_values(quick, number, date, name, is_named);
+  Weights features = with_values(quick, differ, is_named);
+  features[kRestated] = is_restated(older, newer) ? 1.0 : 0.0;
+  features[kReworded] = is_reworded(older, newer, shared, differ) ? 1.0 : 0.0;
+  return features;
 }
 
 constexpr double kRounding = 1e-12;  // above that of a sum of weighed features, by its magnitude
 
-// True if the log odds cannot reach `least`, whatever those four are.
+// True if the log odds cannot reach `least`, whatever those six are.
 bool is_below(double least, const Weights& highest, const Model& model) {
   double most = model.constant;
   double magnitude = std::abs(model.constant);
   for (std::size_t i = 0; i < highest.size(); ++i) {
-    const bool is_highest = i == kNumber || i == kName || i == kNamed || i == kTopicAndValue;
+    const bool is_highest = i == kNumber || i == kName || i == kNamed || i == kTopicAndValue ||
+                            i == kRestated || i == kReworded;
     const double part = model.weights[i] * highest[i];
     most += is_highest ? std::max(part, 0.0) : part;
     magnitude += std::abs(part);
@@ -170,7 +242,7 @@ double confidence_from(double least_log_odds, const Statement& older, const Stat
       cannot_conflict(older, newer)) {
     return 0.0;
   }
-  const Weights values = all_features(quick, older, newer);
+  const Weights values = all_features(quick, older, newer, shared);
   double total = model.constant;
   for (std::size_t i = 0; i < values.size(); ++i) {
     total += model.weights[i] * values[i];
@@ -242,7 +314,9 @@ double unshared_limit(double least, const Model& model) {
   double magnitude = std::abs(model.constant);
   for (std::size_t i = 0; i < model.weights.size(); ++i) {
     magnitude += std::abs(model.weights[i]);
-    if (i != kNoneShared && !is_one_of(kOfOlder, i) && !is_one_of(kOfNewer, i)) {
+    // Who states something of one thing shares content: is_restated(), is_reworded().
+    const bool is_unshared = i != kRestated && i != kReworded;
+    if (is_unshared && i != kNoneShared && !is_one_of(kOfOlder, i) && !is_one_of(kOfNewer, i)) {
       most += std::max(model.weights[i], 0.0);
     }
   }
@@ -256,7 +330,7 @@ std::optional<Weights> features(const Statement& older, const Statement& newer) 
     return std::nullopt;
   }
   const std::size_t shared = in_both(older.content(), newer.content());
-  return all_features(quick_features(older, newer, shared), older, newer);
+  return all_features(quick_features(older, newer, shared), older, newer, shared);
 }
 
 double confidence(const Statement& older, const Statement& newer, const Model& model) {

@@ -14,7 +14,7 @@
 namespace oneiros::conflicts {
 
 // The features of a pair, in the order of their weights. Source: docs/systems/house.md H12.
-inline constexpr std::array<std::string_view, 22> kFeatures{
+inline constexpr std::array<std::string_view, 24> kFeatures{
     "shared",         "none_shared",   "share_of_older",
     "share_of_newer", "only_older",    "only_newer",
     "length",         "number",        "name",
@@ -22,7 +22,7 @@ inline constexpr std::array<std::string_view, 22> kFeatures{
     "addition",       "past",          "past_of_older",
     "relative",       "denial",        "topic",
     "no_topic",       "topic_and_cue", "topic_and_value",
-    "other_subject"};
+    "other_subject",  "restated",      "reworded"};
 
 using Weights = std::array<double, kFeatures.size()>;
 

@@ -47,6 +47,7 @@ struct Word {
   std::size_t size = 0;
   bool is_upper = false;
   bool has_digit = false;
+  bool ends_in_ing = false;
 };
 
 // Hashes a word while it is read. The stem is the word without its ending, whose hash is among the
@@ -66,6 +67,7 @@ class WordReader {
   Word end() {
     constexpr std::array<std::string_view, 5> kEndings{"ing", "ed", "es", "ly", "s"};
     word_.stem = word_.hash;
+    word_.ends_in_ing = word_.size >= kEndings.front().size() && ends_with(kEndings.front());
     for (const std::string_view ending : kEndings) {
       if (word_.size >= kShortestStem + ending.size() && ends_with(ending)) {
         word_.stem = earlier_[(word_.size - ending.size()) % kKept];
@@ -151,6 +153,64 @@ bool ends_with_question_mark(std::string_view text) {
                              [&](std::string_view mark) { return trimmed.ends_with(mark); });
 }
 
+// What a statement says a value of, found word by word: all words up to the first verb of a state
+// that is not the first word, or those of a label.
+class SubjectReader {
+ public:
+  explicit SubjectReader(std::size_t label_count) : label_count_(label_count) {}
+
+  struct Role {
+    bool is_verb;
+    bool is_amount;
+    bool is_article;
+    bool is_content;  // and no value
+    bool is_value;    // a number, date or name
+    bool is_action;   // "to" or "...ing": after the verb it is done, or to be done, not so
+  };
+
+  void take(std::uint32_t stem, const Role& role) {
+    if (is_whole_) {
+      has_action_ |= !has_follower_ && role.is_action && label_count_ == 0;
+      has_follower_ = true;
+      if (role.is_value) {
+        value_leads_ |= !has_value_ && content_count_ <= 1;
+        has_value_ = true;
+      }
+      content_count_ += role.is_content ? 1U : 0U;
+    } else {
+      if (!role.is_article) {
+        hash_ = (hash_ ^ stem) * 0x9e3779b97f4a7c15U;
+      }
+      has_content_ |= role.is_content;
+      const bool is_label = label_count_ != 0;
+      is_whole_ = is_label ? place_ + 1 == label_count_ : role.is_verb && place_ > 0;
+      is_amount_ = is_whole_ && !is_label && role.is_amount;
+    }
+    ++place_;
+  }
+
+  void end(Statement& statement) const {
+    if (is_whole_ && !has_action_ && (label_count_ != 0 || is_amount_ || has_content_)) {
+      statement.subject = short_of(label_count_ != 0 ? ~hash_ : hash_);
+      statement.is_amount = is_amount_;
+      statement.value_leads = value_leads_;
+    }
+  }
+
+ private:
+  std::size_t label_count_;
+  std::size_t place_ = 0;
+  std::uint64_t hash_ = kFirstHash;
+  std::size_t content_count_ = 0;  // after the subject
+  bool is_whole_ = false;
+  bool is_amount_ = false;
+  bool has_content_ = false;
+  bool has_follower_ = false;
+  bool has_action_ = false;
+  bool has_value_ = false;
+  bool value_leads_ = false;
+};
+
 // Stems of one list.
 struct Gathered {
   std::array<std::uint32_t, StatementReader::kMostWords> stems{};
@@ -173,7 +233,8 @@ struct Head {
   std::uint8_t stem_count;
   std::uint8_t word_count;
   std::uint8_t bits;
-  std::array<std::uint8_t, 5> unused;
+  std::uint8_t unused;
+  std::uint32_t subject;
 };
 static_assert(sizeof(Head) == 32 && std::is_trivially_copyable_v<Head>);
 
@@ -197,10 +258,12 @@ void pack(const Statement& statement, std::vector<char>& packed) {
       .cue = statement.cue,
       .stem_count = static_cast<std::uint8_t>(all.size()),
       .word_count = statement.word_count,
-      .bits = static_cast<std::uint8_t>(bit(statement.adds, 0) | bit(statement.is_past, 1) |
-                                        bit(statement.names_relative, 2) |
-                                        bit(statement.denies, 3) | bit(statement.asks, 4)),
-      .unused = {}};
+      .bits = static_cast<std::uint8_t>(
+          bit(statement.adds, 0) | bit(statement.is_past, 1) | bit(statement.names_relative, 2) |
+          bit(statement.denies, 3) | bit(statement.asks, 4) | bit(statement.is_amount, 5) |
+          bit(statement.value_leads, 6)),
+      .unused = 0,
+      .subject = statement.subject};
   std::array<std::uint8_t, StatementReader::kMostWords> roles{};
   const std::array<Stems, Statement::kLists - 1> lists{statement.content(), statement.numbers(),
                                                        statement.dates(), statement.names()};
@@ -234,6 +297,7 @@ Statement unpacked(std::string_view packed) {
                       .first = head.first,
                       .second = head.second,
                       .topics = head.topics,
+                      .subject = head.subject,
                       .cue = head.cue,
                       .word_count = head.word_count,
                       .adds = (head.bits & 1U) != 0,
@@ -241,6 +305,8 @@ Statement unpacked(std::string_view packed) {
                       .names_relative = (head.bits & 4U) != 0,
                       .denies = (head.bits & 8U) != 0,
                       .asks = (head.bits & 16U) != 0,
+                      .is_amount = (head.bits & 32U) != 0,
+                      .value_leads = (head.bits & 64U) != 0,
                       .sizes = {},
                       .stems = {}};
   const std::string_view roles = packed.substr(count * sizeof(std::uint32_t));
@@ -276,6 +342,10 @@ StatementReader::StatementReader(const StatementWords& words) {
   add(words.dates, kDate);
   add(words.relatives, kRelative);
   add(words.denials, kDenial);
+  add(words.states, kState);
+  add(words.amounts, kAmount);
+  add(words.articles, kArticle);
+  add(words.particles, kParticle);
   for (const auto& [strength, phrases] : words.cues) {
     add_phrases(phrases, static_cast<std::uint32_t>(strengths_.size()));
     strengths_.push_back(strength);
@@ -305,11 +375,34 @@ void StatementReader::add_phrases(const std::vector<std::string>& phrases, std::
   }
 }
 
+std::uint32_t StatementReader::roles_of(std::uint64_t word) const {
+  const auto known = meanings_.find(word);
+  return known == meanings_.end() ? 0 : known->second.roles;
+}
+
+bool StatementReader::is_label(std::string_view name) const {
+  for (std::size_t at = name.find(' '); at != std::string_view::npos; at = name.find(' ')) {
+    name.remove_prefix(at + 1);
+    const std::string_view word = name.substr(0, name.find(' '));
+    if (!word.empty() && word.front() >= 'a' && word.front() <= 'z' &&
+        (roles_of(hash_of(word)) & kParticle) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Statement StatementReader::read(std::string_view text) const {
   Statement statement;
+  std::size_t label_count = 0;
   if (const std::size_t length = speaker_length(text); length > 0) {
-    statement.speaker = short_of(hash_of(text.substr(0, length)));
-    text.remove_prefix(length + 2);
+    const std::string_view name = text.substr(0, length);
+    if (is_label(name)) {
+      label_count = words_of(name).size();
+    } else {
+      statement.speaker = short_of(hash_of(name));
+      text.remove_prefix(length + 2);
+    }
   }
   std::array<Word, kMostWords> room;
   const std::span<const Word> words = std::span(room).first(read_words(text, room));
@@ -318,6 +411,8 @@ Statement StatementReader::read(std::string_view text) const {
     return statement;
   }
   std::uint64_t groups = 0;
+  static const std::uint64_t kTo = hash_of("to");
+  SubjectReader subject(label_count);
   std::array<Gathered, Statement::kLists> lists;
   auto& [all, content, numbers, dates, names] = lists;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -326,16 +421,26 @@ Statement StatementReader::read(std::string_view text) const {
     const auto known = meanings_.find(word.hash);
     const std::uint32_t roles = known == meanings_.end() ? 0 : known->second.roles;
     all.add(stem);
+    bool is_value = true;
     if ((roles & kDate) != 0) {
       dates.add(stem);
     } else if ((roles & kNumber) != 0 || word.has_digit) {
       numbers.add(stem);
-    } else if (word.is_upper && (roles & kStop) == 0) {
+    } else if (word.is_upper && (roles & kStop) == 0 && (i > 0 || label_count == 0)) {
       names.add(stem);
+    } else {
+      is_value = false;
     }
-    if (word.size > 1 && (roles & (kStop | kCueWord)) == 0) {
+    const bool is_content = word.size > 1 && (roles & (kStop | kCueWord)) == 0;
+    if (is_content) {
       content.add(stem);
     }
+    subject.take(stem, {.is_verb = (roles & (kState | kAmount)) != 0,
+                        .is_amount = (roles & kAmount) != 0,
+                        .is_article = (roles & kArticle) != 0,
+                        .is_content = is_content && !is_value,
+                        .is_value = is_value,
+                        .is_action = word.ends_in_ing || word.hash == kTo});
     statement.names_relative |= (roles & kRelative) != 0;
     statement.denies |= (roles & kDenial) != 0;
     if (const auto topic = topics_.find(word.stem); topic != topics_.end()) {
@@ -357,6 +462,7 @@ Statement StatementReader::read(std::string_view text) const {
   statement.adds = (groups >> kAddition & 1U) != 0;
   statement.is_past = (groups >> kPast & 1U) != 0;
   statement.asks = ends_with_question_mark(text);
+  subject.end(statement);
   if (all.count > 0) {
     statement.first = names.has(all.stems[0]) ? all.stems[0] : 0;
     statement.second = all.count > 1 ? all.stems[1] : 0;

@@ -23,13 +23,18 @@ struct Statement {
   std::uint32_t first = 0;    // the stem of the first word if that is a name
   std::uint32_t second = 0;
   std::uint32_t topics = 0;  // one bit per topic
-  double cue = 0;            // how strongly it announces a change
+  // What it states a value of, with the verb: a hash of the stems in order, without articles. 0:
+  // it states none of a thing.
+  std::uint32_t subject = 0;
+  double cue = 0;  // how strongly it announces a change
   std::uint8_t word_count = 0;
   bool adds = false;
   bool is_past = false;
   bool names_relative = false;
   bool denies = false;
   bool asks = false;
+  bool is_amount = false;    // after the subject only a number replaces another
+  bool value_leads = false;  // a number, date or name is first or second in content after it
 
   // Stems of all words, of the words that say what it is about, of numbers, dates and names.
   [[nodiscard]] Stems all() const { return list(0); }
@@ -73,6 +78,10 @@ struct StatementWords {
   std::vector<std::string> numbers;
   std::vector<std::string> dates;
   std::vector<std::vector<std::string>> topics;
+  std::vector<std::string> states;
+  std::vector<std::string> amounts;
+  std::vector<std::string> articles;
+  std::vector<std::string> particles;
 };
 
 // Reads statements. Immutable: any number of threads may use one.
@@ -97,6 +106,10 @@ class StatementReader {
     kDate = 8,
     kRelative = 16,
     kDenial = 32,
+    kState = 64,
+    kAmount = 128,
+    kArticle = 256,
+    kParticle = 512,
   };
   // A phrase after its first word, and what it tells: the number of a group of cues, or one of the
   // two below.
@@ -113,6 +126,9 @@ class StatementReader {
   };
 
   void add_phrases(const std::vector<std::string>& phrases, std::uint32_t group);
+  [[nodiscard]] std::uint32_t roles_of(std::uint64_t word) const;
+  // Whether what stands before ": " names a thing, as "Phone number" does, and not who speaks.
+  [[nodiscard]] bool is_label(std::string_view name) const;
 
   std::unordered_map<std::uint64_t, Meaning> meanings_;      // by word
   std::vector<double> strengths_;                            // of the groups of cues

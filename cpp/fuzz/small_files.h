@@ -45,7 +45,11 @@ inline std::shared_ptr<const conflicts::StatementReader> statement_reader() {
                                 .denials = {"not"},
                                 .numbers = {"two"},
                                 .dates = {"friday"},
-                                .topics = {{"work"}, {"live"}}});
+                                .topics = {{"work"}, {"live"}},
+                                .states = {"is"},
+                                .amounts = {"has"},
+                                .articles = {"a"},
+                                .particles = {"de"}});
 }
 
 inline void change(LexicalIndex& index, std::uint32_t seed, std::uint32_t count) {

@@ -132,8 +132,9 @@ void SearchRun::abstain(Attempt& attempt, std::size_t misses) {
 }
 
 // Rows are compared only within one project, user, agent and namespace. A row created after the
-// time of the search, or superseded, leads nothing, nor one that is trusted less. Oldest first:
-// scores only grow, so that a row that was raised above another stays above it.
+// time of the search, or superseded, leads nothing, nor one that is trusted less, nor one outside
+// of the time that the query names in which the other lies. Oldest first: scores only grow, so that
+// a row that was raised above another stays above it.
 void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
   std::vector<Result>& results = attempt.results;
   const std::size_t count = std::min(rule.depth, results.size());
@@ -158,11 +159,16 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
   std::vector<std::array<std::uint32_t, 4>> parts(count);
   std::vector<double> trust(count);
   std::vector<bool> leads(count);
+  std::vector<bool> is_in_time(count);
   {
+    const NamedTime* const time = time_of(attempt);
     const Columns::Reader reader(*view_.columns);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t row = rows[i];
       created[i] = reader.values<Column::created_at>()[row];
+      const double event = reader.values<Column::event_at>()[row];
+      const double occurred = std::isnan(event) ? created[i] : event;
+      is_in_time[i] = time != nullptr && time->start <= occurred && occurred <= time->end;
       trust[i] = reader.values<Column::trust>()[row];
       parts[i] = {reader.values<Column::project_code>()[row],
                   reader.values<Column::user_code>()[row], reader.values<Column::agent_code>()[row],
@@ -186,7 +192,8 @@ void SearchRun::lead_with_newer(Attempt& attempt, const NewerFirst& rule) {
         const std::size_t newer = newest_first[before];
         if ((results[newer].score > results[older].score) != are_above || !leads[newer] ||
             created[newer] == created[older] || parts[newer] != parts[older] ||
-            scores[newer] <= 0 || trust[newer] < trust[older]) {
+            scores[newer] <= 0 || trust[newer] < trust[older] ||
+            (is_in_time[older] && !is_in_time[newer])) {
           continue;
         }
         const double confidence = pairs.confidence(older, newer);

@@ -689,6 +689,10 @@ class StatementReader:
         numbers: Sequence[str],
         dates: Sequence[str],
         topics: Sequence[Sequence[str]],
+        states: Sequence[str],
+        amounts: Sequence[str],
+        articles: Sequence[str],
+        particles: Sequence[str],
     ) -> None: ...
     def read(self, text: str) -> Statement: ...
 

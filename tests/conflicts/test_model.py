@@ -95,10 +95,72 @@ def test_a_change_is_surer_than_the_reverse_or_another_person(older: str, newer:
         ("Ada: I work at Globex", "Bo: I started at Initech now"),  # two speakers
         ("", "I moved to Oslo now"),
         ("I work at Globex", "now new " * 20),  # 40 words
+        ("Room 12 is free", "Room 13 is free"),  # of two rooms
+        ("This is book 3", "This is book 4"),
     ],
 )
 def test_what_never_conflicts(older: str, newer: str) -> None:
     assert core(older, newer) == 0.0
+
+
+RESTATED = (
+    ("Ada: my parking space is number 123", "Ada: my parking space is number 456"),
+    ("The API timeout is 30 seconds", "The API timeout is 60 seconds"),
+    ("User's phone number is 555-1234", "User's phone number is 555-9876"),
+    ("The office is in Berlin", "The office is in Munich"),
+    ("The meeting is on Tuesday at 3pm", "A meeting is on Thursday at 4pm"),
+    ("Ada works at Google", "Ada works at Microsoft"),
+    ("The server has 16 GB of memory", "The server has 32 GB of memory"),
+    ("Phone number: 555-1234", "Phone number: 555-9876"),
+)
+REWORDED = (
+    ("Ada's favourite colour is blue", "Ada's favourite colour is green"),
+    ("Favourite colour: blue", "Favourite colour: green"),
+    ("The theme of the editor is dark", "The theme of the editor is light"),
+    ("User's current profession is a driver", "User's current profession is a baker"),
+)
+
+
+@pytest.mark.parametrize(("older", "newer"), RESTATED)
+def test_one_sentence_with_another_value_is_sure(older: str, newer: str) -> None:
+    assert core(older, newer) >= 0.7
+    assert core(older, newer) >= core(older, f"{newer}, and that of my sister, too")
+
+
+@pytest.mark.parametrize(("older", "newer"), REWORDED)
+def test_other_words_of_one_thing_are_less_sure(older: str, newer: str) -> None:
+    assert 0.15 <= core(older, newer) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("I have a meeting with Bob", "I have a meeting with Carl"),  # one may have both
+        ("Ada is a friend of Bob", "Ada is a friend of Carl"),
+        ("Bo's phone number is 555-1234", "Al's phone number is 555-9876"),  # of two people
+        ("The kitchen has 3 windows", "The kitchen has 2 doors"),  # of two things
+        ("Version 14 of Postgres is old", "Version 16 of Nginx is old"),
+        ("User is willing to try Deep Breathing", "User is willing to try Slow Walking"),
+        ("The office was in Berlin", "The office was in Munich"),  # no state of now
+        ("The next step is to read page 3", "The next step is to read page 4"),
+        ("User is reading Dune", "User is reading Emma"),
+        ("My dog is brown", "My dog is old"),
+        ("Ludwig van Beck: the rent is 5 euros", "Ludwig van Beck: the rent is low"),
+    ],
+)
+def test_what_does_not_state_another_value(older: str, newer: str) -> None:
+    found = model().features(older=reader().read(older), newer=reader().read(newer))
+    assert {found.get(name, 0.0) for name in ("restated", "reworded")} == {0.0}
+
+
+def test_a_label_is_no_speaker() -> None:
+    label, name = "Phone number: 5", "Leonardo da Vinci: 5"
+    for one, other, is_other in (
+        (label, "Street name: 7", False),
+        (name, "Ada: 7 and more", True),
+    ):
+        found = model().features(older=reader().read(one), newer=reader().read(other))
+        assert (found == {}) is is_other
 
 
 def test_look_alikes_are_mostly_below_changes() -> None:
@@ -130,7 +192,7 @@ def test_the_weights_are_those_of_the_page() -> None:
 
 
 def test_weights_must_be_complete() -> None:
-    with pytest.raises(ValueError, match="weights: expected 22, got 21"):
+    with pytest.raises(ValueError, match="weights: expected 24, got 23"):
         _core.ConflictModel(weights=dict(list(WEIGHTS.items())[1:]), constant=0.0)
     with pytest.raises(ValueError, match="weights: none for shared"):
         _core.ConflictModel(

@@ -131,6 +131,36 @@ def test_a_newer_fact_about_something_else_stays_below(
         assert engine.search(question, reinforce=False).ids == ["older", "newer"]
 
 
+def test_the_newer_does_not_lead_where_the_question_names_the_time_of_the_older() -> None:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        for day in range(6):
+            engine.add(
+                f"The load of the server is {20 + day} percent",
+                id=f"day {day}",
+                created_at=NOW - day * DAY,
+            )
+        best = engine.search("What is the load of the server?", reinforce=False).ids[0]
+        asked = "What was the load of the server {}?"
+        found = [
+            engine.search(asked.format(when), reinforce=False).ids[0]
+            for when in ("yesterday", "three days ago", "today")
+        ]
+    assert (best, found) == ("day 0", ["day 1", "day 3", "day 0"])
+
+
+def test_facts_that_are_stated_again_lead_and_are_listed() -> None:
+    with oneiros.Engine(":memory:", clock=lambda: NOW) as engine:
+        values = ("12", "34", "56")
+        for age, value in zip((30, 20, 10), values, strict=True):
+            text = f"User's parking space is number {value}"
+            engine.add(text, id=value, created_at=NOW - age * DAY)
+        found = engine.search("which parking space does the user have?", reinforce=False)
+        assert found.ids[0] == "56"
+        pairs = {(each.older, each.newer) for each in engine.conflicts()}
+        assert pairs == {("12", "34"), ("12", "56"), ("34", "56")}
+        assert engine.search("who has parking space 34?", reinforce=False).ids[0] == "34"
+
+
 def test_a_newer_text_that_announces_the_change_need_not_have_the_words() -> None:
     with oneiros.Engine(":memory:", embedder="hashing", clock=lambda: NOW) as engine:
         engine.add("Biscuit's vet is Dr Weiss", id="older", created_at=NOW - 9 * DAY)

@@ -32,6 +32,9 @@ class Statement(NamedTuple):
     denies: bool
     asks: bool
     topics: set[int]
+    subject: tuple[str, ...]
+    is_amount: bool
+    value_leads: bool
 
 
 def lowered(word: str) -> str:
@@ -50,26 +53,77 @@ def has(tokens: list[str], phrases: object) -> bool:
     return any(f" {phrase} " in line for phrase in phrases)  # type: ignore[attr-defined]
 
 
+def is_label(name: str) -> bool:
+    """Whether what stands before ": " is what a value is of ("Phone number"), not who speaks."""
+    return any(
+        re.match("[a-z]", word) and word not in words.PARTICLES for word in name.split(" ")[1:]
+    )
+
+
+def stated(
+    tokens: list[str], label_count: int, content: list[bool], values: list[bool]
+) -> tuple[tuple[str, ...], bool, bool]:
+    """Return what a text states a value of, whether only an amount counts, and if the value leads.
+
+    Args:
+        tokens: the words.
+        label_count: the number of those of a label.
+        content: whether each is content and no name.
+        values: whether each is a number, a date or a name.
+    """
+    states = (
+        place
+        for place, token in enumerate(tokens)
+        if place and token in words.STATES | words.AMOUNTS
+    )
+    verb = next(states, 0)
+    end = label_count or (verb + 1 if verb else 0)
+    is_amount = not label_count and end > 0 and tokens[verb] in words.AMOUNTS
+    if not end or not (label_count or is_amount or any(content[:end])):
+        return (), False, False
+    after = tokens[end] if end < len(tokens) else ""
+    if not label_count and (after == "to" or after.endswith("ing")):
+        return (), False, False  # it is done, or to be done, not so
+    subject = [stem(token) for token in tokens[:end] if token not in words.ARTICLES]
+    places = [place for place in range(end, len(tokens)) if values[place]]
+    leads = bool(places) and sum(content[end : places[0]]) <= 1
+    return (*subject, ":" if label_count else ""), is_amount, leads
+
+
 @functools.lru_cache(maxsize=4096)  # a text is compared with many
 def statement(text: str) -> Statement:
     found = _SPEAKER.match(text)
+    label_count = 0
+    if found and is_label(found[0][:-2]):
+        label_count, found = len(_WORD.findall(found[0])), None
     body = text[found.end() :] if found else text
     whole = _WORD.findall(body)
     tokens = [lowered(word) for word in whole]
     numbers, dates, names, content = set(), set(), set(), set()
+    are_content, are_values = [], []
     for word, token in zip(whole, tokens, strict=True):
+        is_value = True
         if token in words.DATES:
             dates.add(stem(token))
         elif re.search("[0-9]", token) or token in words.NUMBERS:
             numbers.add(stem(token))
-        elif re.match("[A-Z]", word) and token not in words.STOP_WORDS:
+        elif (
+            re.match("[A-Z]", word)
+            and token not in words.STOP_WORDS
+            and not (label_count and not are_values)
+        ):
             names.add(stem(token))
-        if (
+        else:
+            is_value = False
+        is_content = (
             len(token.encode()) > 1
             and token not in words.STOP_WORDS
             and token not in words.CUE_WORDS
-        ):
+        )
+        if is_content:
             content.add(stem(token))
+        are_values.append(is_value)
+        are_content.append(is_content and not is_value)
     stems = {stem(token) for token in tokens}
     first = (stem(tokens[0]), stem(tokens[0]) in names) if tokens else ("", False)
     return Statement(
@@ -93,10 +147,54 @@ def statement(text: str) -> Statement:
             for number, topic in enumerate(words.TOPICS)
             if stems & {stem(word) for word in topic.split()}
         },
+        *stated(tokens, label_count, are_content, are_values),
     )
 
 
 MOST_WORDS = 40
+MOST_REWORDED = 2
+
+
+def differ(older: Statement, newer: Statement) -> tuple[bool, bool, bool]:
+    """Return whether each has a number, a date and a name that the other lacks."""
+    kinds = (
+        (older.numbers, newer.numbers),
+        (older.dates, newer.dates),
+        (older.names, newer.names),
+    )
+    number, date, name = (bool(one - newer.stems and two - older.stems) for one, two in kinds)
+    return number, date, name
+
+
+def is_restated(older: Statement, newer: Statement) -> bool:
+    """Whether both state a value of one thing, in the same words but for a number, date or name."""
+    number, date, name = differ(older, newer)
+    values = (one.numbers | one.dates | one.names for one in (older, newer))
+    plain = [one.content - value for one, value in zip((older, newer), values, strict=True)]
+    return bool(
+        older.subject
+        and older.subject == newer.subject
+        and older.value_leads
+        and newer.value_leads
+        and plain[0]
+        and plain[0] == plain[1]
+        and (number or (not older.is_amount and (date or name)))
+        and (older.names == newer.names or not (number or date))
+    )
+
+
+def is_reworded(older: Statement, newer: Statement) -> bool:
+    """Whether both state of one thing, in one or two words of their own, no number, date or name."""
+    shared = older.content & newer.content
+    own = (len(older.content - shared), len(newer.content - shared))
+    return bool(
+        older.subject
+        and older.subject == newer.subject
+        and not older.is_amount
+        and not any(differ(older, newer))
+        and len(shared - older.names) >= 2
+        and 1 <= min(own) <= max(own) <= MOST_REWORDED
+    )
 
 
 def is_of_a_series(older: Statement, newer: Statement) -> bool:
@@ -128,14 +226,12 @@ def features(older: Statement, newer: Statement) -> dict[str, float] | None:
         or older.asks
         or newer.asks
         or older.stems == newer.stems
-        or is_of_a_series(older, newer)
+        or (is_of_a_series(older, newer) and not is_restated(older, newer))
         or (older.speaker and newer.speaker and older.speaker != newer.speaker)
     ):
         return None
     shared = older.content & newer.content
-    number = float(bool(older.numbers - newer.stems and newer.numbers - older.stems))
-    date = float(bool(older.dates - newer.stems and newer.dates - older.stems))
-    name = float(bool(older.names - newer.stems and newer.names - older.stems))
+    number, date, name = map(float, differ(older, newer))
     values = older.numbers | older.dates | older.names
     cue = min(newer.cue, 4.0) / 4.0
     topic = min(len(older.topics & newer.topics), 2) / 2.0
@@ -167,6 +263,8 @@ def features(older: Statement, newer: Statement) -> dict[str, float] | None:
             and older.first[0] != newer.first[0]
             and older.second == newer.second
         ),
+        "restated": float(is_restated(older, newer)),
+        "reworded": float(is_reworded(older, newer)),
     }
 
 

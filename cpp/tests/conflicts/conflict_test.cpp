@@ -20,7 +20,7 @@ namespace oneiros::conflicts {
 namespace {
 
 StatementWords few_words() {
-  return {.stop_words = {"i", "the", "at", "in", "my", "to"},
+  return {.stop_words = {"i", "a", "the", "at", "in", "my", "to", "is", "was", "has"},
           .cue_words = {"moved", "now"},
           .cues = {{2.0, {"moved to"}}, {1.0, {"now", "no longer"}}},
           .additions = {"also"},
@@ -29,7 +29,11 @@ StatementWords few_words() {
           .denials = {"not", "never"},
           .numbers = {"two"},
           .dates = {"may", "friday"},
-          .topics = {{"work", "job"}, {"live"}}};
+          .topics = {{"work", "job"}, {"live"}},
+          .states = {"is"},
+          .amounts = {"has"},
+          .articles = {"a", "the"},
+          .particles = {"de"}};
 }
 
 const StatementReader& reader() {
@@ -94,6 +98,31 @@ TEST_CASE("features: other values of one fact") {
   CHECK(feature("I work at Globex", "my sister works at Initech", "relative") == 1.0);
   CHECK(feature("I eat meat", "I never eat meat", "denial") == 1.0);
   CHECK(feature("Ada likes tea a lot", "Bob likes tea a little", "other_subject") == 1.0);
+  CHECK(feature("the rent is 900 euros", "a rent is 950 euros", "restated") == 1.0);
+  CHECK(feature("the big rent is 900", "the low rent is 950", "restated") == 0.0);
+  CHECK(feature("Ada has two red cats", "Ada has 3 red cats", "restated") == 1.0);
+  CHECK(feature("Ada has cats of Rome", "Ada has cats of Oslo", "restated") == 0.0);
+  CHECK(feature("the best colour is blue", "the best colour is green", "reworded") == 1.0);
+  CHECK(feature("the colour is blue", "the colour is green", "reworded") == 0.0);
+}
+
+TEST_CASE("StatementReader: what a statement says a value of") {
+  const auto subject = [](std::string_view text) { return reader().read(text).subject; };
+  CHECK(subject("the rent is 900") == subject("A rent is high"));
+  CHECK(subject("the rent is 900") != subject("my rent is 900"));
+  CHECK(subject("Ada is 30") == 0);  // a name alone
+  CHECK(subject("is the rent 900") == 0);
+  CHECK(subject("the rent was 900") == 0);
+  CHECK(subject("the rent is to rise") == 0);
+  CHECK(subject("the rent is rising") == 0);
+  CHECK(subject("Ada has 3 cats") != 0);
+  CHECK(reader().read("Ada has 3 cats").is_amount);
+  CHECK(reader().read("Best colour: 3").speaker == 0);
+  CHECK(subject("Best colour: 3") == subject("Best colour: red"));
+  CHECK(subject("Best colour: 3") != subject("best colour is 3"));
+  CHECK(reader().read("Bea de Vries: 3").speaker != 0);
+  CHECK(reader().read("the rent is high at 900").value_leads);
+  CHECK_FALSE(reader().read("the rent is high enough at 900").value_leads);
 }
 
 TEST_CASE("features: what cannot conflict has none") {
@@ -105,6 +134,7 @@ TEST_CASE("features: what cannot conflict has none") {
   CHECK(none("I live in Rome", "in Rome I live"));
   CHECK(none("Ada: I live in Rome", "Bob: I live in Oslo"));
   CHECK(none("note 7 of the list", "note 8 of the list"));
+  CHECK(none("note 7 is short", "note 8 is short"));
   CHECK_FALSE(none("note 7 of the list", "note 8 of the list now"));
 }
 
@@ -118,9 +148,9 @@ TEST_CASE("confidence: the logistic of the weighed features") {
 }
 
 TEST_CASE("StatementPairs: the confidence of two, or 0 for what is below the least") {
-  constexpr std::array<std::string_view, 14> kWords{"I",    "live",   "in",    "Rome",  "Oslo",
-                                                    "900",  "Friday", "moved", "now",   "also",
-                                                    "work", "two",    "never", "sister"};
+  constexpr std::array<std::string_view, 16> kWords{
+      "I",   "live", "in",   "Rome", "Oslo",  "900",    "Friday", "moved",
+      "now", "also", "work", "two",  "never", "sister", "is",     "has"};
   std::minstd_rand random(7);
   const auto any_statement = [&] {
     std::string text;

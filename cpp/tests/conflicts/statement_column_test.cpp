@@ -27,15 +27,21 @@ std::shared_ptr<const StatementReader> reader() {
                                                                 .denials = {"not"},
                                                                 .numbers = {"two"},
                                                                 .dates = {"friday"},
-                                                                .topics = {{"work"}, {"live"}}});
+                                                                .topics = {{"work"}, {"live"}},
+                                                                .states = {"is"},
+                                                                .amounts = {"has"},
+                                                                .articles = {"a"},
+                                                                .particles = {"de"}});
 }
 
 bool are_equal(const Statement& one, const Statement& other) {
   return one.speaker == other.speaker && one.first == other.first && one.second == other.second &&
-         one.topics == other.topics && one.cue == other.cue && one.word_count == other.word_count &&
-         one.adds == other.adds && one.is_past == other.is_past &&
-         one.names_relative == other.names_relative && one.denies == other.denies &&
-         one.asks == other.asks && one.sizes == other.sizes && one.stems == other.stems;
+         one.topics == other.topics && one.subject == other.subject &&
+         one.is_amount == other.is_amount && one.value_leads == other.value_leads &&
+         one.cue == other.cue && one.word_count == other.word_count && one.adds == other.adds &&
+         one.is_past == other.is_past && one.names_relative == other.names_relative &&
+         one.denies == other.denies && one.asks == other.asks && one.sizes == other.sizes &&
+         one.stems == other.stems;
 }
 
 constexpr std::array<std::string_view, 4> kTexts{

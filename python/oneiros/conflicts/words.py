@@ -6,13 +6,17 @@ from typing import Final
 
 __all__ = [
     "ADDITIONS",
+    "AMOUNTS",
+    "ARTICLES",
     "CUES",
     "CUE_WORDS",
     "DATES",
     "DENIALS",
     "NUMBERS",
+    "PARTICLES",
     "PAST",
     "RELATIVES",
+    "STATES",
     "STOP_WORDS",
     "TOPICS",
 ]
@@ -115,6 +119,20 @@ monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednes
 fridays saturdays sundays january february march april june july august september october november
 december
 """)
+
+STATES: Final = _set("is are lives live works work costs cost weighs weigh equals")
+"""Verbs after which a thing has one value at a time, so that a later one replaces it."""
+
+AMOUNTS: Final = _set("""
+has have uses use takes take needs need pays pay earns earn owes owe requires require supports
+support allows allow holds hold
+""")
+"""Verbs after which only a number does so: who has a dog may have a cat, too."""
+
+ARTICLES: Final = _set("a an the")
+
+PARTICLES: Final = _set("al bin da de del der di du la le van von y")
+"""Words of names that have no capital."""
 
 TOPICS: Final[tuple[str, ...]] = (
     # work

@@ -15,6 +15,7 @@ from tests.oracles.associations import bridges
 from tests.oracles.expansion import Result
 from tests.oracles.house import TYPOS
 from tests.oracles.profiles import MODELS, Model
+from tests.oracles.records import time_of
 from tests.oracles.remembering import HOUSE, Rule
 from tests.oracles.whole.answers import MISSES, Answer, Found
 from tests.oracles.whole.asking import Question, is_superseded, is_visible
@@ -161,12 +162,22 @@ def newer_first(
             and not conflicts.is_asked_for(
                 search.question.words, records[older]["text"], records[newer]["text"]
             )
+            and not (is_in_time(search, older) and not is_in_time(search, newer))
         }
         best = max(sure, key=lambda id: sure[id], default=None)
         if best is not None and reaches(sure[best], 0.15):
             none_near(confidence for confidence in sure.values() if confidence > 0.15)
             raised[best] = max(raised[best], math.nextafter(raised[older], math.inf))
     return raised
+
+
+def is_in_time(search: Search, id: str) -> bool:
+    """Whether a memory lies in the time that the question names."""
+    asked = search.question
+    if asked.date_range is None:
+        return False
+    start, end = asked.date_range
+    return start <= time_of(search.world.records[id], asked.now, "event_at", "created_at") <= end
 
 
 def in_order(direct: list[Result], linked: list[Result]) -> list[Result]:
