@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import oneiros
 from oneiros import profiles
+from oneiros.evaluation import collection
 from oneiros.scoring.profile import Profile
 from tests.cli.conftest import Run
 
@@ -73,6 +75,32 @@ def test_an_output_that_cannot_be_is_refused_before_anything_is_measured(
     outcome = run("tune", "--output", tmp_path / place)
     assert outcome.exit_code == 2
     assert outcome.stderr.startswith("error: --output: ")
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal", "-snapshot"])
+def test_the_store_that_is_read_is_never_written_over(
+    run: Run, tmp_path: Path, suffix: str
+) -> None:
+    store = tmp_path / "mind.db"
+    with oneiros.Engine(store) as engine:
+        engine.add_many({"id": f"m{n}", "text": f"I like tea number {n}"} for n in range(60))
+        for n in range(0, 60, 2):
+            engine.feedback(f"m{n}", "helpful")
+    before = store.read_bytes()
+    outcome = run("tune", "--forgetting", store, "--output", f"{store}{suffix}")
+    assert outcome.exit_code == 2
+    assert "--output: must be another file than the store's own" in outcome.stderr
+    assert store.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", collection.FILES)
+def test_a_collection_that_is_read_is_never_written_over(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("oneiros.evaluation.tuning.tune", None)
+    outcome = run("tune", tmp_path, "--output", tmp_path / name)
+    assert outcome.exit_code == 2
+    assert "--output: must be another file than that of collections" in outcome.stderr
 
 
 def test_a_write_that_fails_leaves_what_was_there(

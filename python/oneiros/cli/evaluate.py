@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import difflib
 import itertools
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +24,7 @@ from oneiros.cli.options import (
     opened,
     require_analyzer,
 )
-from oneiros.cli.terminal import output, progress_bar, text
+from oneiros.cli.terminal import output, progress_bar, require_writable, text
 from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line
 from oneiros.dream.schedule import duration_seconds
@@ -39,7 +38,7 @@ from oneiros.evaluation.worth import FITTED, fit_worth
 from oneiros.model.validation import require_number
 from oneiros.models.embedders import vectors_of
 from oneiros.runtime.dataclasses import replace
-from oneiros.runtime.files import new_file
+from oneiros.runtime.files import foreign_file, new_file
 from oneiros.scoring.phases.house import Budget
 from oneiros.write.vectors import titled
 
@@ -576,7 +575,7 @@ def tune(
     profile's budget are fitted to what got helpful feedback or was found in several sessions.
     """
     if write is not None:
-        _require_file("--output", write)
+        _require_output(write, forgetting, collections)
     require_analyzer(analyzer)
     chosen = named_profile("--profile", profile)
     if forgetting is not None:
@@ -673,14 +672,14 @@ def _tune_worth(
         typer.echo(f"written: {write}")
 
 
-def _require_file(option: str, path: Path) -> None:
-    """Refuse what no file can be written to, before minutes of measuring."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
-        msg = f"{option}: must be a file or a new one, got {path}"
-        raise CommandError(msg)
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        msg = f"{option}: nothing can be written in {path.parent}"
-        raise CommandError(msg)
+def _require_output(path: Path, store: Path | None, folders: list[Path] | None) -> None:
+    """Refuse a file that cannot be written, or that is read, before minutes of measuring."""
+    require_writable("--output", path, {})
+    if store is not None:
+        foreign_file("--output", str(path), str(store))
+    for folder in folders or ():
+        for name in collection.FILES:
+            require_writable("--output", path, {"collections": folder / name})
 
 
 def _parameter(written: str) -> Parameter:

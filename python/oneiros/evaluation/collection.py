@@ -22,7 +22,7 @@ import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.runtime.dataclasses import dataclass
@@ -30,9 +30,16 @@ from oneiros.runtime.dataclasses import dataclass
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-__all__ = ["Collection", "Document", "Query", "read", "read_vectors"]
+__all__ = ["FILES", "Collection", "Document", "Query", "read", "read_vectors"]
 
 VECTORS = "all-MiniLM-L6-v2"
+
+FILES: Final = (
+    *("corpus.jsonl", "corpus.jsonl.gz", "queries.jsonl", "queries.jsonl.gz", "qrels.tsv"),
+    *(f"{VECTORS}.{part}.f16.npy" for part in ("corpus", "queries")),
+)
+"""The names of all files that :func:`read` looks for in a folder."""
+
 _CELLS = 3  # of a line of qrels.tsv
 _OPTIONAL: Mapping[str, type] = {"title": str, "timestamp": str, "metadata": dict}
 
