@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from oneiros.engine import Engine
+from oneiros.errors import MissingEmbedderWarning
 from tests.cli.conftest import RECORDS, Run
 from tests.engine.embedders import LetterCounts, Meddling
 
@@ -105,6 +106,16 @@ def test_embedding_needs_an_embedder_and_a_store(run: Run, store: Path, tmp_path
     missing = tmp_path / "missing.db"
     assert run("embed", "-s", missing, "--embedder", LETTERS).exit_code == 2
     assert not missing.exists()
+
+
+def test_vectors_of_the_box_are_made_without_the_option(run: Run, tmp_path: Path) -> None:
+    store = tmp_path / "boxed.db"
+    run("add", "tea at noon", "-s", store, "--embedder", "hashing")
+    with pytest.warns(MissingEmbedderWarning), Engine(store) as engine:
+        engine.add("coffee at one")
+    assert "(oneiros embed)" in run("doctor", "-s", store).stdout
+    assert run("embed", "-s", store).stdout == f"1 embedded: {store}\n"
+    assert run("embed", "-s", store, "--replace").stderr.startswith("error: --embedder: needed")
 
 
 # Others

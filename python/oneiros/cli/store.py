@@ -50,6 +50,7 @@ from oneiros.clock import system_clock
 from oneiros.display.counts import count_of
 from oneiros.display.escaping import one_line, snippet
 from oneiros.model.validation import require_number
+from oneiros.models.named import is_of_the_box
 from oneiros.scoring import profiles
 
 if TYPE_CHECKING:
@@ -283,20 +284,21 @@ def embed(
     """Make the vectors that memories lack.
 
     256 memories a transaction. After an interrupt or an error run it again: it continues with the
-    rest. With --replace searches use the old vectors until the new ones are complete.
+    rest. A store with vectors of hashing gets them without --embedder. With --replace searches use
+    the old vectors until the new ones are complete.
     """
-    if embedder is None:
-        msg = "--embedder: needed, such as hashing, onnx:FOLDER or module:attribute"
-        raise CommandError(msg)
     if restart and not replace:
         msg = "--restart: only together with --replace"
         raise CommandError(msg)
     path = existing(store)
-    chosen = embedder_of(embedder)
+    chosen = None if embedder is None else embedder_of(embedder)
     is_shown = sys.stderr.isatty()
     with opened(path, embedder=None if replace else chosen) as engine:
-        if replace:
+        if chosen is not None and replace:
             count = engine.reembed(chosen, resume=not restart, progress=is_shown)
+        elif chosen is None and (replace or is_of_the_box(engine.embedder_name) is None):
+            msg = "--embedder: needed, such as hashing, onnx:FOLDER or module:attribute"
+            raise CommandError(msg)
         else:
             count = engine.embed_missing(progress=is_shown)
         figures = engine.stats()
