@@ -12,6 +12,7 @@ import pytest
 from oneiros.evaluation.forgetting import POLICIES
 from oneiros.evaluation.tasks import system_names
 from tests.cli.conftest import HOSTILE, Run
+from tests.engine.embedders import Meddling
 
 DOCUMENTS = [
     {"_id": "d1", "text": "the kettle boils", "timestamp": "2024-01-01T00:00:00"},
@@ -19,6 +20,7 @@ DOCUMENTS = [
     {"_id": "d3", "text": "the kettle leaks", "timestamp": "2024-01-03T00:00:00"},
 ]
 GROUPS = ["a", "a", "b"]
+server = Meddling("server")  # what --embedder may name
 
 
 def collection(folder: Path, *, is_grouped: bool) -> Path:
@@ -69,6 +71,20 @@ def test_vectors_may_come_from_an_embedder(run: Run) -> None:
     assert (wrong.exit_code, wrong.stdout) == (2, "")
     both = run("evaluate", "--embedder", "hashing", "--with-use")
     assert "--embedder, --with-use: only one of them" in both.stderr
+
+
+def test_an_embedder_gets_the_texts_as_an_engine_gives_them(run: Run, tmp_path: Path) -> None:
+    folder = collection(tmp_path / "kettles", is_grouped=False)
+    with (folder / "corpus.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"_id": "blank", "text": " "}\n')
+    for name in ("corpus", "queries"):
+        (folder / f"all-MiniLM-L6-v2.{name}.f16.npy").unlink()
+    server.calls.clear()
+    run("evaluate", folder, "--embedder", f"{__name__}:server", "--profile", "dense", "--json")
+    asked = [text for call in server.calls for text in call]
+    assert max(map(len, server.calls)) == 256
+    assert len(asked) > 256
+    assert all(text.strip() for text in asked)
 
 
 def test_collections_are_analyzed_by_their_language(run: Run, tmp_path: Path) -> None:

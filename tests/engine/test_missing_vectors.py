@@ -327,7 +327,7 @@ def test_embedding_what_is_missing_needs_the_right_embedder(path: Path) -> None:
         with pytest.raises(TypeError, match="progress"):
             engine.embed_missing(progress=1)  # type: ignore[arg-type]
     with oneiros.Engine(path, embedder=LetterCounts()) as engine:
-        with pytest.raises(ValueError, match="embedding: expected 2 values"):
+        with pytest.raises(ValueError, match="embedder: expected vectors of 2 components, got 8"):
             engine.embed_missing()
         assert (engine.stats()["embedder"], engine.stats()["without_vector"]) == (None, 1)
 

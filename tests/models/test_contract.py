@@ -120,6 +120,21 @@ def test_an_embedder_has_a_list_of_its_own(call: str, rows: int) -> None:
         assert len(mind) == 0
 
 
+def test_an_embedder_gets_at_most_256_texts_at_once() -> None:
+    asked: list[list[str]] = []
+
+    def noting(texts: list[str]) -> np.ndarray:
+        asked.append(texts)
+        return np.array([[float(text), 1.0] for text in texts])
+
+    texts = [str(number) for number in range(600)]
+    assert vectors_of(noting, texts)[:, 0].tolist() == list(range(600))
+    assert [len(call) for call in asked] == [256, 256, 88]
+    widths = iter([3, 4])
+    with pytest.raises(ValueError, match="embedder: expected vectors of 3 components, got 4"):
+        vectors_of(lambda texts: np.ones((len(texts), next(widths))), texts)
+
+
 def test_an_embedder_may_use_its_array_again() -> None:
     buffer = np.zeros((1, 2), np.float32)
 

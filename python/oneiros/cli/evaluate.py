@@ -443,17 +443,17 @@ def _read_task(folder: Path, analyzer: str) -> Task:
 
 
 def _embedded(task: Task, embedder: Embedder) -> Task:
-    """Return a task with an embedder's vectors in place of its own."""
+    """Return a task with an embedder's vectors in place of its own; a blank text has none."""
     texts = [titled(record.get("title") or "", record["text"]) for record in task.records]
     asked = [question.text for question in task.questions]
+    wanted = list(dict.fromkeys(text for text in (*texts, *asked) if text.strip()))
     with blamed_on("--embedder"):
-        vectors = vectors_of(embedder, [*texts, *asked])
-    pairs = zip(task.records, vectors, strict=False)
-    questions = zip(task.questions, vectors[len(texts) :], strict=True)
+        vectors = dict(zip(wanted, vectors_of(embedder, wanted), strict=True))
+    records = zip(task.records, texts, strict=True)
     return replace(
         task,
-        records=[{**record, "embedding": vector} for record, vector in pairs],
-        questions=[replace(question, embedding=vector) for question, vector in questions],
+        records=[{**record, "embedding": vectors.get(text)} for record, text in records],
+        questions=[replace(one, embedding=vectors.get(one.text)) for one in task.questions],
         embedder=embedder,
     )
 

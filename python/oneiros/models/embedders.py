@@ -6,7 +6,7 @@ Oneiros ships and downloads no model. :class:`oneiros.models.HashingEmbedder` ne
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from types import CoroutineType
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar, runtime_checkable
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "HASHING",
     "Embedder",
+    "calls_of",
     "check",
     "default_name",
     "is_of_spelling",
@@ -29,6 +30,7 @@ __all__ = [
 
 HASHING: Final = "oneiros/hashing-"
 """The beginning of the names of :class:`oneiros.models.HashingEmbedder`."""
+_TEXTS_A_CALL: Final = 256
 
 Texts = list[str]
 Vector = TypeVar("Vector")
@@ -95,9 +97,29 @@ def default_name(library: str, model: str) -> str:
     return f"{library}/{os.path.basename(os.path.normpath(model))}"  # noqa: PTH119 (may be no path)
 
 
+def calls_of(
+    embedder: Embedder, texts: Sequence[str], dimension: int | None = None
+) -> Iterator[npt.NDArray[np.float32]]:
+    """Call an embedder for 256 texts at a time, each time with a list of its own.
+
+    Args:
+        embedder: the embedder.
+        texts: all of them.
+        dimension: as for :func:`check`; None: that of the first call.
+
+    Yields:
+        The vectors of each call, as :func:`check` returns them.
+    """
+    for start in range(0, len(texts), _TEXTS_A_CALL):
+        part = texts[start : start + _TEXTS_A_CALL]
+        vectors = check(embedder(list(part)), len(part), dimension)
+        dimension = vectors.shape[1]
+        yield vectors
+
+
 def vectors_of(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Call an embedder, with a list of its own; return its vectors as :func:`check` does."""
-    return check(embedder(list(texts)), len(texts))
+    """Return the vectors of at least one text, made as by :func:`calls_of`."""
+    return np.concatenate([*calls_of(embedder, texts)])
 
 
 def one_each(vectors: Sequence[Vector], texts: Sequence[str]) -> Sequence[Vector]:

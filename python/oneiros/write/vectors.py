@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneiros.errors import EmbedderMismatch, StoreCorrupt
 from oneiros.model.fields import FIELDS
-from oneiros.models.embedders import is_of_spelling, name_of, vectors_of
+from oneiros.models.embedders import calls_of, is_of_spelling, name_of
 from oneiros.store.reading import REEMBEDDING_SETTING
 from oneiros.store.rows import encoded_embedding
 
@@ -28,7 +28,6 @@ EMBEDDER_SETTING = "embedder"
 DIMENSION_SETTING = "embedding_dimension"
 REEMBEDDED_SETTING = "reembedded"
 """The revision of the last commit that replaced all vectors."""
-_TEXTS_A_CALL = 256
 
 
 def embedded_text(memory: StoredMemory | Memory) -> str:
@@ -77,8 +76,8 @@ class TextVectors:
         assert self.embedder is not None
         self.require_match(self.recorded_name)  # another process may have replaced all vectors
         unit = FIELDS["embedding"].check
-        for start in range(0, len(texts), _TEXTS_A_CALL):
-            for row in vectors_of(self.embedder, texts[start : start + _TEXTS_A_CALL]):
+        for vectors in calls_of(self.embedder, texts, self.dimension):
+            for row in vectors:
                 yield self.accept(unit(row))
 
     def accept(self, vector: Any) -> Vector | None:
