@@ -81,6 +81,17 @@ def test_damaged_vectors_are_refused(folder: Path, vectors: np.ndarray, message:
     [
         ("corpus.jsonl", '{"_id": "d1", "text": "x"}\n[]\n', r"corpus.jsonl:2: expected an"),
         ("corpus.jsonl", '{"_id": 1, "text": "x"}\n', "corpus.jsonl:1"),
+        (
+            "corpus.jsonl",
+            '{"_id": "", "text": "x"}\n',
+            "corpus.jsonl:1: id: must be 1 to 256 bytes",
+        ),
+        (
+            "corpus.jsonl",
+            '{"_id": "d1", "text": "\\ud800"}\n',
+            "corpus.jsonl:1: text: holds a lone",
+        ),
+        ("queries.jsonl", '{"_id": "q1", "text": "\\ud800"}\n', "queries.jsonl:1: text: holds a"),
         ("queries.jsonl", "{oops\n", "queries.jsonl:1"),
         ("qrels.tsv", "head\nq1 d1 1\n", "qrels.tsv:2: expected query id, document id"),
         ("qrels.tsv", "head\nq1\td1\tnan\n", "qrels.tsv:2"),

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
+from oneiros.model.fields import FIELDS
 from oneiros.runtime.dataclasses import dataclass
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ FILES: Final = (
 
 _CELLS = 3  # of a line of qrels.tsv
 _OPTIONAL: Mapping[str, type] = {"title": str, "timestamp": str, "metadata": dict}
+_CHECKED: Mapping[str, Mapping[str, str]] = {
+    "corpus.jsonl": {"_id": "id", "title": "title", "text": "text"},
+    "queries.jsonl": {"text": "text"},
+}
+"""By file, the field of a memory whose rules a field of its lines has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +176,12 @@ def _lines(home: Path, name: str) -> Iterator[dict[str, Any]]:
             if not (value is None or isinstance(value, kind)):
                 msg = f"{path}:{number}: {field}: expected {kind.__name__}, got {value!r:.40}"
                 raise ValueError(msg)
+        for field, rule in _CHECKED[name].items():
+            try:
+                FIELDS[rule].check(record.get(field) or "")
+            except ValueError as error:
+                msg = f"{path}:{number}: {error}"
+                raise ValueError(msg) from error
         id = record["_id"]
         if (first := first_lines.setdefault(id, number)) != number:
             msg = f"{path}:{number}: _id: {id!r:.40} stands in line {first}, too"
