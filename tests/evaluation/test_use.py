@@ -250,10 +250,11 @@ def test_what_cannot_be_lived_is_refused(kettles: Collection) -> None:
         lives_of(plain)
     with pytest.raises(ValueError, match="got 0 of 0"):
         lives_of(replace(kettles, documents=[]))
-    single = [query("a", 1), query("b", 1)]
+    elsewhere = replace(query("a", 2), answers={"nowhere": 1.0})
     message = "kettles: a group needs at least 2 answerable questions, got 1"
-    with pytest.raises(ValueError, match=message):
-        lives_of(replace(kettles, queries=single))
+    for other in (query("b", 1), elsewhere):
+        with pytest.raises(ValueError, match=message):
+            lives_of(replace(kettles, queries=[query("a", 1), other]))
     twice = [query("a", 1), query("b", 2), query("b", 3, id="q-a1")]
     with pytest.raises(
         ValueError, match="kettles: ids of queries must be unique, got 'q-a1' twice"

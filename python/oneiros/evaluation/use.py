@@ -151,14 +151,19 @@ def lives_of(collection: Collection, seed: int = 0, analyzer: str = "english") -
     if twice := [id for id, times in ids.items() if times > 1]:
         msg = f"{collection.name}: ids of queries must be unique, got {twice[0]!r} twice"
         raise ValueError(msg)
-    if all(len(asked) < 2 for asked in questions.values()):
-        most = max(map(len, questions.values()), default=0)
-        msg = f"{collection.name}: a group needs at least 2 answerable questions, got {most}"
-        raise ValueError(msg)
-    return tuple(
+    lives = tuple(
         replace(_life(group or "", _seen(records, group), asked, seed), analyzer=analyzer)
         for group, asked in questions.items()
     )
+    most = max((_measured_count(life) for life in lives), default=0)
+    if most < len(QUESTION_KINDS):
+        msg = f"{collection.name}: a group needs at least 2 answerable questions, got {most}"
+        raise ValueError(msg)
+    return lives
+
+
+def _measured_count(life: Life) -> int:
+    return sum(len(measured_questions([life], kind)) for kind in QUESTION_KINDS)
 
 
 def live(
