@@ -195,3 +195,6 @@ def test_a_line_that_breaks_the_format_is_named(run: Run, tmp_path: Path) -> Non
     outcome = run("simulate", "--data", path)
     assert outcome.exit_code == 2
     assert "life.jsonl:1: not JSON in UTF-8" in outcome.stderr
+    path.write_text('{"text": "a"}\n')
+    words = f"error: --data: {path}: no line has questions, so nothing would be asked\n"
+    assert run("simulate", "--data", path).stderr == words

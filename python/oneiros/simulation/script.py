@@ -95,10 +95,10 @@ def read_script(path: Path) -> Script:
     """
     script = _script_of(_read(path.read_bytes()))
     if not script.lines:
-        msg = f"{path.name}: no line in it"
+        msg = "the file has no lines"
         raise ValueError(msg)
     if not script.facts:
-        msg = f"{path.name}: no line has questions, so nothing would be asked"
+        msg = "no line has questions, so nothing would be asked"
         raise ValueError(msg)
     return script
 
