@@ -89,7 +89,8 @@ QuestionVerdicts::Held QuestionVerdicts::read(const Verdict& verdict) {
   }
   const bool ascends =
       std::ranges::adjacent_find(held.words, std::ranges::greater_equal{}) == held.words.end();
-  if ((held.length == 0 && held.words.empty()) || !ascends) {
+  const bool is_dropped = form == kEmbedding && held.code.empty();
+  if ((held.length == 0 && held.words.empty() && !is_dropped) || !ascends) {
     throw std::invalid_argument("question: not the stored form of one");
   }
   return held;
@@ -128,7 +129,7 @@ double QuestionVerdicts::likeness(const AskedQuestion& question, const Held& hel
       const auto common = static_cast<double>(common_count(question.words, held.words));
       alike = common / std::sqrt(sizes);
     }
-  } else if (held.code.size() == question.vector.size()) {
+  } else if (!held.code.empty() && held.code.size() == question.vector.size()) {
     alike = above_baseline(cosine(question.vector, held.code, held.length), question.baseline);
   }
   // NaN gives 0, too.

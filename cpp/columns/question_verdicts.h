@@ -15,8 +15,8 @@ namespace oneiros {
 //
 //   bytes  what
 //   1      1: an embedding, 2: words
-//   n      the embedding's components in 8 bits each, or the words' hashes in 4 bytes each,
-//          little-endian, ascending
+//   n      the embedding's components in 8 bits each, none if it was dropped; or the words' hashes
+//          in 4 bytes each, little-endian, ascending
 //
 // Writes the components of a vector: each is the nearest whole multiple of the largest magnitude
 // divided by 127. Returns false and writes nothing if a component is not finite or all are 0.
@@ -55,7 +55,7 @@ class QuestionVerdicts {
   // the plain sum of those below 0. With cosine c of two embeddings, above the baseline, or of two
   // sets of words (the number of common ones divided by the geometric mean of their sizes), a
   // verdict counts max(0, (min(c, 1) - least) / (1 - least)). Two questions of another form or
-  // width are not alike. REQUIRES: the spans have equal sizes.
+  // width are not alike, and a dropped one is like none. REQUIRES: the spans have equal sizes.
   void sum(const AskedQuestion& question, std::span<const double> sequences,
            std::span<double> alike, std::span<double> bad) const;
 

@@ -298,8 +298,28 @@ def test_another_embedder_drops_the_vectors_but_not_the_words(tmp_path: Path) ->
         mind.reembed(shifted)
         got = factors(mind, QUESTION)
         assert (got["fjord"], got["moved"]) == (1.0, 1.15)
-        assert [question is None for question in stored(path)] == [False, True]
+        assert [len(question or b"") for question in stored(path)] == [25, 1]
         assert mind.check(deep=True) == []
+
+
+def test_another_embedder_makes_no_verdict_one_for_all_questions(tmp_path: Path) -> None:
+    def mirrored(texts: Sequence[str]) -> np.ndarray:
+        return embedder(texts)[:, ::-1]
+
+    path = tmp_path / "a.db"
+    with filled(path, embedder=embedder) as mind:
+        before = mind.search("fjord", reinforce=False)
+        for asked in ("what is on the list", "where do we go", "who sings at noon", "is it late"):
+            mind.feedback("fjord", "unhelpful", query=asked)
+        mind.reembed(mirrored)
+        assert mind.get("fjord").feedback == -4
+        assert mind.search("fjord", reinforce=False).ids == before.ids
+        assert factors(mind, "fjord")["fjord"] == 1.0
+        mind.feedback("fjord", "unhelpful")
+        assert mind.search("fjord", reinforce=False).scores[0] < before.scores[0]
+        assert mind.check(deep=True) == []
+    with oneiros.Engine(path, embedder=mirrored, clock=lambda: NOW) as mind:
+        assert "fjord" in mind.search("fjord").ids
 
 
 def test_the_past_has_its_own_verdicts(tmp_path: Path) -> None:

@@ -117,13 +117,28 @@ TEST_CASE("words are compared with words alone") {
   CHECK(sums_of(verdicts, 1, {vector, {}, 0.0}).alike == 0);
 }
 
+TEST_CASE("a vector that was dropped is like no question") {
+  QuestionVerdicts verdicts;
+  const Code dropped{1};
+  verdicts.set(1, std::vector<QuestionVerdicts::Verdict>{{-1, bytes_of(dropped)}});
+  const std::vector<float> vector{1.0F};
+  const std::vector<std::uint32_t> words{3};
+  for (const AskedQuestion& question :
+       {AskedQuestion{vector, {}, 0.0}, AskedQuestion{{}, words, 0.0},
+        AskedQuestion{{}, {}, 0.0}}) {
+    const Sums sums = sums_of(verdicts, 1, question);
+    CHECK(sums.alike == 0);
+    CHECK(sums.bad == -1);
+  }
+}
+
 TEST_CASE("bytes that are no question are refused, and change nothing") {
   QuestionVerdicts verdicts;
   const Code good = code_of({1.0F});
   const std::vector<QuestionVerdicts::Verdict> given{{1, bytes_of(good)}};
   verdicts.set(1, given);
-  for (const Code& bad : {Code{}, Code{0}, Code{1}, Code{2}, Code{1, 0, 0}, Code{2, 1, 2, 3},
-                          Code{3, 1}, words_of({5, 5}), words_of({5, 3})}) {
+  for (const Code& bad : {Code{}, Code{0}, Code{2}, Code{1, 0, 0}, Code{2, 1, 2, 3}, Code{3, 1},
+                          words_of({5, 5}), words_of({5, 3})}) {
     const std::vector<QuestionVerdicts::Verdict> wrong{{1, bytes_of(good)}, {1, bytes_of(bad)}};
     CHECK_THROWS_AS(verdicts.set(1, wrong), std::invalid_argument);
   }

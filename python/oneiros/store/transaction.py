@@ -55,7 +55,9 @@ WHERE question NOT NULL"""
 _DROP_OLD_QUESTION: Final = f"""{_WITHOUT_QUESTION} AND number = (
   SELECT number FROM feedback_event WHERE sequence = ?1 AND question NOT NULL
   ORDER BY number DESC LIMIT 1 OFFSET {MOST_QUESTIONS})"""
-_DROP_EMBEDDED_QUESTIONS: Final = f"{_WITHOUT_QUESTION} AND substr(question, 1, 1) = x'01'"
+_DROP_EMBEDDED_QUESTIONS: Final = f"""
+UPDATE feedback_event SET question = x'01', checksum = {checksum_after({"question": "x'01'"})}
+WHERE substr(question, 1, 1) = x'01'"""
 _SET_SETTING: Final = insert_of("setting", "INSERT OR REPLACE")
 # Compares with the rows themselves, as a damaged index may lead to others.
 _SUPERSEDED: Final = """
@@ -274,7 +276,10 @@ class Transaction(RowWriting):
             self.run(_DROP_OLD_QUESTION, (number,))
 
     def drop_embedded_questions(self) -> None:
-        """Drop the questions of verdicts that are vectors, which another embedder cannot compare."""
+        """Empty the vectors of verdicts' questions, which those of another embedder are never like.
+
+        The verdicts stay verdicts for a question: a bad one does not begin to count for all.
+        """
         self._has_changed = True
         self.run(_DROP_EMBEDDED_QUESTIONS)
 
