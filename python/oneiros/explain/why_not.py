@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from oneiros.display.escaping import shortened
@@ -279,6 +278,8 @@ class WhyNot:
         gap = self.gap
         if not gap:
             return f"ties with place {self._last_place}, which was added earlier"
+        if gap < 0:
+            return f"place {self._last_place} is left to what links bring"
         needs = f"needs +{figure(gap)} to the {figure(self.kth.score)} of place {self._last_place}"
         part = _costliest_part(self.explanation, self.kth)
         return needs if part is None else f"{needs}: its {part} costs most"
@@ -505,12 +506,16 @@ class WhyNotSearch:
         self._explained = ExplanationsOfSearch(search, outcome, self._ranking)
         self._rows = outcome.rows()
         uncut = search.run.uncut()
+        linked = self._explained.linked
+        by_score = sorted(uncut, key=lambda result: (-result[3], result[0]))
+        self._is_reordered = [result for result in uncut if result[0] not in linked] != [
+            result for result in by_score if result[0] not in linked
+        ]
         ranked = set(search.run.ranked(linked=False).rows.tolist())
-        self._standing = [row for row, *_ in uncut if row in ranked]
+        # Links may put a memory with a lower score before those beyond the last direct result.
+        order = uncut if self._is_reordered else by_score
+        self._standing = [row for row, *_ in order if row in ranked]
         """Rows that channels found and no stage left out, best first."""
-        self._is_reordered = any(
-            (-better[3], better[0]) > (-other[3], other[0]) for better, other in pairwise(uncut)
-        )
 
     def report(self, id: str) -> WhyNot:
         """Return the report on an id that does not exist: only the search itself."""
