@@ -109,6 +109,13 @@ def mind() -> Iterator[Engine]:
         yield opened
 
 
+def test_results_say_what_held_when_they_were_found(mind: Engine) -> None:
+    response = mind.search("ant", deep_recall=True, reinforce=False)
+    mind.update("old", superseded_by=None)
+    mind.supersede("new", "old")
+    assert {one.id: one.via_deep_recall for one in response} == {"old": True, "new": False}
+
+
 def test_deep_recall_finds_what_was_replaced(mind: Engine) -> None:
     assert mind.search("ant", reinforce=False).ids == ["new"]
     told = mind.search("ant", deep_recall=True, explain=True)

@@ -586,13 +586,13 @@ class RowSets:
         return hidden
 
     def came_back(self, limits: Limits) -> DeepRecallRows | None:
-        """Return the rows that deep recall brings back; None without deep recall."""
+        """Return new sets of the rows that deep recall brings back; None without deep recall."""
         if not limits.is_deep:
             return None
         lapsed = BitMap()
         if limits.penalises_lapsed:
             lapsed, _ = self._out_of_time(limits, self._lifecycle.column)
-        return DeepRecallRows(self._superseded, lapsed)
+        return DeepRecallRows(self._superseded.copy(), lapsed)
 
     def out_of_time(self, now: float, selection: Selection) -> tuple[BitMap, BitMap]:
         """Return new sets of the expired rows, of kinds that expire, and of rows not yet valid."""
