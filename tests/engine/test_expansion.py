@@ -213,6 +213,24 @@ def test_links_that_bring_a_candidate_are_no_rerankers_order() -> None:
         assert not any(why.is_reordered for why in places.values())
 
 
+def test_links_that_bring_what_is_too_far_take_no_place_from_it() -> None:
+    with Engine(":memory:", profile="omega", clock=lambda: NOW) as mind:
+        mind.add("ant bee cat dog", id="near")
+        mind.add("ant bee dog elk", id="next")
+        mind.add("fox dog", id="far", kind="constraint")
+        mind.link("near", "far", 1.0)
+        assert mind.search("ant bee cat dog", 2, reinforce=False).ids == ["near", "next"]
+        why = mind.why_not("ant bee cat dog", "far", k=2)
+        assert (why.place, why.is_displaced, why.candidate_count) == (None, False, 2)
+        assert why.lacked == "not near enough: overlap 0.25000 below 0.35"
+        (*_, last) = mind.search("ant bee cat dog", 3, reinforce=False)
+        assert (last.id, last.path) == ("far", ("near", "far"))
+        why = mind.why_not("ant bee cat dog", "far", k=3)
+        assert (why.linked_place, why.hidden, why.is_returned) == (3, (), True)
+        why = mind.why_not("ant bee cat dog", "far", k=1, offset=3)
+        assert [exclusion.reason for exclusion in why.hidden] == ["offset"]
+
+
 def test_why_not_beside_what_links_scored_in_their_own_way() -> None:
     profile = oneiros.profiles.get("omega").replace(expansion=GraphExpansion(weight=9.0))
     asked: dict[str, Any] = {"embedding": [1.0, 0.0], "profile": profile, "k": 1}

@@ -511,10 +511,10 @@ class WhyNotSearch:
         self._is_reordered = [result for result in uncut if result[0] not in linked] != [
             result for result in by_score if result[0] not in linked
         ]
-        ranked = set(search.run.ranked(linked=False).rows.tolist())
+        stayed = set(search.run.ranked(linked=False).rows.tolist()).difference(search.run.far())
         # Links may put a memory with a lower score before those beyond the last direct result.
         order = uncut if self._is_reordered else by_score
-        self._standing = [row for row, *_ in order if row in ranked]
+        self._standing = [row for row, *_ in order if row in stayed]
         """Rows that channels found and no stage left out, best first."""
 
     def report(self, id: str) -> WhyNot:
@@ -561,7 +561,8 @@ class WhyNotSearch:
                 hidden = (*hidden, *self._failed_rules(row, explanation))
             else:
                 place, left_out = self._place_of_ranked(row)
-                hidden = (*hidden, *left_out)
+                if row not in self._rows:  # links may bring what a stage left out
+                    hidden = (*hidden, *left_out)
         if row in self._rows:
             hidden = (*hidden, *self._outside_window(row))
             if row not in self._explained.linked:  # after results that links found
