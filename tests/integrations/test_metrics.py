@@ -93,6 +93,15 @@ def test_candidates_and_results_are_counted(measured: Any, profile: str) -> None
     assert (candidates.count, candidates.min, candidates.max) == (3, 0, 30)
 
 
+def test_a_candidate_of_two_channels_is_counted_once(measured: Any) -> None:
+    meter, points = measured
+    with oneiros.Engine(":memory:", watch=Metrics(meter), embedder="hashing") as mind:
+        mind.add_many([{"text": f"ant {number}"} for number in range(5)])
+        assert [set(one.channels) for one in mind.search("ant")] == [{"lexical", "vector"}] * 5
+    attributes = (("oneiros.profile", "oneiros"),)
+    assert points()["oneiros.search.candidates", attributes].sum == 5
+
+
 def test_cycles_are_counted_once_they_are_applied(measured: Any) -> None:
     meter, points = measured
     with oneiros.Engine(

@@ -34,7 +34,7 @@ _SECONDS: Final = (
     10.0,
 )
 _COUNTS: Final = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000)
-_UNION: Final = "fusion"  # the stage that gets the candidates of all channels
+_UNION: Final = "fusion"  # the stage that joins the hits of all channels
 _FRESH_SECONDS: Final = 0.1
 _GAUGES: Final = {  # name -> path in Engine.stats(), unit, description
     "oneiros.store.memories": (("memories",), "{memory}", "Live memories."),
@@ -69,7 +69,7 @@ class Metrics:
       ``gen_ai.operation.name`` (see :class:`oneiros.integrations.tracing.Spans`),
       ``oneiros.method`` and, after an exception, ``error.type``.
     - ``oneiros.search.candidates`` and ``oneiros.search.results``: the memories that the channels
-      of a search found, and those it returned, histograms by ``oneiros.profile``.
+      of a search found, each once, and those it returned, histograms by ``oneiros.profile``.
     - ``oneiros.dream.cycles`` and ``oneiros.dream.changes``: counters of cycles and their changes, by
       ``oneiros.method`` and ``oneiros.profile``. Dry runs do not count.
     - ``oneiros.dream.removed``: a counter of memories that cycles removed, by ``oneiros.removal``.
@@ -165,7 +165,7 @@ class Metrics:
             self._results.record(len(response), attributes)
             for stage in response.trace.stages:
                 if stage.name == _UNION:
-                    self._candidates.record(stage.candidate_count, attributes)
+                    self._candidates.record(stage.survivor_count, attributes)
 
     def _measure_cycle(self, method: str, report: DreamReport) -> None:
         attributes = {"oneiros.method": method, "oneiros.profile": report.profile}

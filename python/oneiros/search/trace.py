@@ -43,7 +43,7 @@ class StageTrace:
 
     name: str
     candidate_count: int
-    """Memories that entered the stage."""
+    """Memories that entered the stage. "fusion" counts hits: a memory of two channels twice."""
     survivor_count: int
     """Memories that left it."""
     duration_ms: float
