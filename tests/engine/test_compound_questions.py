@@ -195,6 +195,19 @@ def test_what_is_alike_across_parts_is_left_once(mind: oneiros.Engine) -> None:
     assert any((one.id, one.of) == ("y", "x") for one in told.trace.duplicates)
 
 
+def test_why_not_names_the_part_in_which_it_is_a_duplicate() -> None:
+    profile = OPEN.replace(duplicates=OMEGA.duplicates)
+    with oneiros.Engine(":memory:", profile=profile, clock=lambda: NOW) as engine:
+        texts = {"tea": "green tea leaves", "x": "ant bee hive", "y": "Ant  bee hive"}
+        engine.add_many([{"id": id, "text": text} for id, text in texts.items()], links=False)
+        query = "green tea leaves and also ant bee hive"
+        response = engine.search(query, reinforce=False)
+        assert [(one.id, one.of) for one in response.trace.duplicates] == [("y", "x")]
+        why = engine.why_not(query, "y")  # which the first part does not find
+        assert (why.part, why.verdict) == ("ant bee hive", "hidden: duplicate")
+        assert why.lacked == "it is like 'x', which stands better"
+
+
 def test_where_no_part_is_near_enough_the_whole_says_so(mind: oneiros.Engine) -> None:
     query = "quagga xylophone quartz and also vuvuzela unicorn"
     told = mind.search(query, profile=OMEGA, embedding=[0.0, 0, 0, 0, 0, 0, 0, 1.0])

@@ -458,9 +458,15 @@ def _raw_score(response: SearchResponse, id: str) -> float:
     return next((result.raw_score for result in response if result.id == id), -math.inf)
 
 
-def _farness(report: WhyNot) -> tuple[bool, float]:
-    """Return the key by which the report of the nearest of several parts is the least."""
-    return bool(report.hidden), math.inf if report.place is None else report.place
+def _farness(report: WhyNot) -> tuple[float, bool, bool]:
+    """Return the key by which the report of the nearest of several parts is the least.
+
+    Of parts without a place, one that left the memory out as a duplicate comes before one that found
+    it too far, and that before one that did not find it.
+    """
+    place = math.inf if report.place is None else report.place
+    is_duplicate = any(each.reason == "duplicate" for each in report.hidden)
+    return place, not is_duplicate, report.explanation is None
 
 
 def _divided_as(best: Explanation | None, explanation: Explanation) -> Explanation:
