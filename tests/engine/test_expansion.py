@@ -200,14 +200,16 @@ def test_links_that_bring_a_candidate_are_no_rerankers_order() -> None:
     kept = oneiros.profiles.get("cognitive").replace(expansion=AssociativeExpansion(quota=0.5))
     asked: dict[str, Any] = {"embedding": [1.0, 0.0], "profile": kept}
     with Engine(":memory:", clock=lambda: NOW) as mind:
-        for id, y in (("ant", 0.1), ("bee", 0.2), ("cat", 0.5), ("dog", 0.7), ("elk", 2.0)):
-            mind.add(f"a {id}", id=id, embedding=[1.0, y])
+        slopes = {"ant": 0.1, "bee": 0.2, "cat": 0.5, "dog": 0.7, "elk": 2.0, "fox": 3.0}
+        for id, slope in slopes.items():
+            mind.add(f"a {id}", id=id, embedding=[1.0, slope])
         mind.link("ant", "elk", 0.4)
         response = mind.search("beasts", 2, reinforce=False, **asked)
         assert response.ids == ["ant", "elk"]  # which its own score leaves in place 5
         assert response.linked_ids == {"elk"}
-        places = {id: mind.why_not("beasts", id, k=2, **asked) for id in ("bee", "cat", "dog")}
-        assert [why.place for why in places.values()] == [2, 3, 4]
+        ids = ("bee", "cat", "dog", "fox")
+        places = {id: mind.why_not("beasts", id, k=2, **asked) for id in ids}
+        assert [why.place for why in places.values()] == [2, 3, 4, 6]
         assert places["bee"].lacked == "a memory that links found took its place"
         assert places["cat"].lacked == "place 2 is left to what links bring"
         assert not any(why.is_reordered for why in places.values())

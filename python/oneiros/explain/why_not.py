@@ -511,17 +511,27 @@ class WhyNotSearch:
         self._ranking = self._found.ranking
         self._explained = ExplanationsOfSearch(search, outcome, self._ranking)
         self._rows = outcome.rows()
-        uncut = search.run.uncut()
-        linked = self._explained.linked
-        by_score = sorted(uncut, key=lambda result: (-result[3], result[0]))
-        self._is_reordered = [result for result in uncut if result[0] not in linked] != [
-            result for result in by_score if result[0] not in linked
-        ]
-        stayed = set(search.run.ranked(linked=False).rows.tolist()).difference(search.run.far())
-        # Links may put a memory with a lower score before those beyond the last direct result.
-        order = uncut if self._is_reordered else by_score
-        self._standing = [row for row, *_ in order if row in stayed]
+        uncut, linked = search.run.uncut(), self._explained.linked
+        direct = [(-score, row) for row, *_, score in uncut if row not in linked]
+        self._is_reordered = direct != sorted(direct)
+        own = self._own_scores()
+        order = [row for row, *_ in uncut]
+        if not self._is_reordered:  # what links brought stands by the better of its scores
+            brought = [
+                (-max(score, own.get(row, score)), row) for row, *_, score in uncut if row in linked
+            ]
+            order = [row for _, row in sorted(direct + brought)]
+        stayed = own.keys() - search.run.far().keys()
+        self._standing = [row for row in order if row in stayed]
         """Rows that channels found and no stage left out, best first."""
+
+    def _own_scores(self) -> dict[int, float]:
+        """Return the score of each candidate without links and a reranker, by row."""
+        ranked = self._run.ranked(linked=False)
+        own = dict(zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True))
+        for _, newer, _, factor in self._outcome.conflicts():
+            own[newer] *= factor
+        return own
 
     def report(self, id: str) -> WhyNot:
         """Return the report on an id that does not exist: only the search itself."""
