@@ -169,7 +169,7 @@ class SearchResult:
     Attributes:
         id: id of the memory.
         relevance_score: what fusion made of the channels.
-        retention_score: product of the profile's lifecycle factors.
+        retention_score: product of the profile's lifecycle factors, each without its damping.
         combined_score: the score that ranks.
         raw_score: the score before scores are divided by the best (docs/systems/omega.md O29).
         found_by_links: paths of links to it or over it; None if links played no part.
@@ -658,7 +658,8 @@ class SearchResponse:
         """Return a pandas data frame with one row per result, best first.
 
         Columns: those of :meth:`table`, with text, kind and created_at after the id; these are
-        missing for a memory that was forgotten since or is damaged.
+        missing for a memory that was forgotten since or is damaged. So is a created_at that pandas
+        cannot hold: before 1677 or after 2262.
 
         Raises:
             ImportError: pandas is not installed.
