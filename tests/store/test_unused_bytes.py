@@ -40,7 +40,7 @@ def written(path: Path, page_size: int, seed: int) -> apsw.Connection:
     choice = random.Random(seed)
     connection = apsw.Connection(str(path))
     connection.execute(f"PRAGMA page_size = {page_size}; PRAGMA secure_delete = ON")
-    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF")
     connection.execute("CREATE TABLE one (number INTEGER PRIMARY KEY, text, bytes)")
     connection.execute("CREATE INDEX texts ON one (text)")
     connection.execute("CREATE TABLE two (name PRIMARY KEY, text) WITHOUT ROWID")
