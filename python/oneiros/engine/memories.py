@@ -445,7 +445,8 @@ class Memories:
     ) -> int:
         """Soft-delete one memory, or all that match a filter.
 
-        :meth:`restore` undoes it, and :meth:`forget` erases a memory for good.
+        :meth:`restore` undoes it, and :meth:`forget` erases a memory for good. What a deleted memory
+        superseded stays hidden; ``update(old, superseded_by=None)`` shows it again.
 
         Args:
             id: the id of the memory to delete.
