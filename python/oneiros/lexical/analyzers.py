@@ -85,6 +85,7 @@ TIME_WORDS: Final = (
     *("january", "february", "march", "april", "june", "july", "august", "september", "sept"),
     *("october", "november", "december"),
     *("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    *("minute", "minutes", "quarter", "quarters", "fortnight", "decade", "decades"),
     *("hour", "hours", "days", "week", "weeks", "weekend", "weekends", "month", "months"),
     *("year", "years", "yesterday", "today", "tonight", "tomorrow", "morning", "afternoon"),
     *("evening", "night", "last", "past", "previous", "current", "next", "coming", "following"),

@@ -17,7 +17,7 @@ from dateutil.parser import ParserError, parse
 from dateutil.relativedelta import relativedelta
 
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.search.query.dates import MONTHS, UNITS, WEEKDAYS, TimeRange, compiled
+from oneiros.search.query.dates import MONTHS, SPANS, UNITS, WEEKDAYS, TimeRange, compiled
 
 if TYPE_CHECKING:
     from oneiros.search.query.dates import Certainty
@@ -53,6 +53,7 @@ _YMD: Final = r"(?:19|20)\d\d([-/])\d{1,2}\1\d{1,2}"
 _YM: Final = r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])"
 _DMY: Final = r"(\d{1,2})([-/.])(\d{1,2})\2((?:19|20)\d\d)"
 _DAYS: Final = r"(\d{1,2})-(\d{1,2})"
+_QUARTER: Final = r"Q[1-4]"
 _BEFORE_IT: Final = frozenset("$#€£¥@+-./\\_*=~^&%")
 _JOINS: Final = frozenset("-./:@_\\+")
 _UNITS_OF_MONEY: Final = frozenset("%$€£¥°")
@@ -159,6 +160,13 @@ _DAY: Final = timedelta(days=1)
 _LAST: Final = frozenset(("last", "past", "previous"))
 _NEAR: Final = {"yesterday": -1, "today": 0, "tonight": 0, "tomorrow": 1}
 _YEARS: Final = {"last": -1, "this": 0, "next": 1}
+_HALVES: Final = {
+    "hour": ("minutes", 30),
+    "day": ("hours", 12),
+    "month": ("weeks", 2),
+    "year": ("months", 6),
+}
+_MINUTES_AROUND: Final = 5
 
 _Words = Callable[[int], str]
 """Return the word at a place; "" beyond the last."""
@@ -189,7 +197,7 @@ def _midnight(moment: datetime) -> datetime:
 
 
 def _calendar(unit: str, moment: datetime) -> tuple[datetime, datetime]:
-    """Return the calendar's hour, day, week, weekend, month or year that contains a moment."""
+    """Return the calendar's hour, day, week, weekend, month, quarter or year around a moment."""
     day = _midnight(moment)
     monday = day - moment.weekday() * _DAY
     if unit == "hours":
@@ -204,21 +212,29 @@ def _calendar(unit: str, moment: datetime) -> tuple[datetime, datetime]:
     if unit == "months":
         start = day.replace(day=1)
         return start, start + relativedelta(months=1)
+    if unit == "quarters":
+        start = day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
+        return start, start + relativedelta(months=3)
     start = day.replace(month=1, day=1)
     return start, start + relativedelta(years=1)
 
 
 def _steps(unit: str, count: int) -> relativedelta:
     """Return ``count`` units as a time difference; a weekend counts as a week."""
+    if unit == "quarters":
+        return relativedelta(months=3 * count)
     return relativedelta(**{"weeks" if unit == "weekends" else unit: count})
+
+
+_SECONDS: Final = {"minutes": 60, "hours": 3_600}
 
 
 def _later(unit: str, count: float, moment: datetime, zone: tzinfo) -> datetime:
     """Return the moment that many units later; hours as they pass, also where clocks are set."""
-    if unit != "hours":
+    if unit not in _SECONDS:
         later: datetime = moment + _steps(unit, int(count))
         return later
-    passed = moment.replace(tzinfo=zone).timestamp() + 3_600 * count
+    passed = moment.replace(tzinfo=zone).timestamp() + _SECONDS[unit] * count
     return datetime.fromtimestamp(passed, zone).replace(tzinfo=None)
 
 
@@ -233,8 +249,11 @@ def _latest(month: int, day: int, near: datetime) -> datetime:
 def _around(unit: str, moment: datetime, zone: tzinfo) -> tuple[datetime, datetime]:
     """Return the span meant by "three weeks ago", given that moment: as exact as the unit.
 
-    Hours and weeks are centred on the moment; other units are the calendar's.
+    Hours, weeks and ten minutes are centred on the moment; other units are the calendar's.
     """
+    if unit == "minutes":
+        ends = (_later(unit, side * _MINUTES_AROUND, moment, zone) for side in (-1, 1))
+        return next(ends), next(ends)
     if unit == "hours":
         return _later(unit, -0.5, moment, zone), _later(unit, 0.5, moment, zone)
     if unit == "weeks":
@@ -293,6 +312,11 @@ def _counted(word: _Words, place: int) -> tuple[int | None, bool, int]:
     return number, is_rough, place + 1 if word(place) == "of" else place
 
 
+def _measured(name: str) -> tuple[str | None, int]:
+    """Return the unit that a word names, and how many of it: "decade" is ten years."""
+    return SPANS.get(name) or (UNITS.get(name), 1)
+
+
 def _relative(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
     """Read a time relative to now."""
     first, second = word(place), word(place + 1)
@@ -310,6 +334,11 @@ def _relative(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | 
         return _whole(now, _DAY, "inferred", place + 2)
     if first in _LAST or first in ("this", "current", "next", "coming"):
         return _led(word, place, now, zone)
+    if first == "half" and second in ("a", "an") and word(place + 3) == "ago":
+        part, count = _HALVES.get(word(place + 2), ("", 0))
+        if count:
+            then = _later(part, -count, now, zone)
+            return _Span(*_around(part, then, zone), "inferred", place + 4)
     before = word(place - 2)
     is_part = (
         word(place - 1) == "half"  # "half a year ago"
@@ -317,9 +346,10 @@ def _relative(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | 
         or (word(place - 1) == "," and before.isdecimal())  # "1,000 days ago"
     )
     number, is_rough, place = _counted(word, place)
-    unit = UNITS.get(word(place))
+    unit, size = _measured(word(place))
     if number is None or unit is None or is_part:
         return None
+    number *= size
     certainty: Certainty = "soft" if is_rough else "inferred"
     side, near = word(place + 1), word(place + 2)
     sign = 1 if side == "from" else -1
@@ -350,16 +380,18 @@ def _led(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
     unit = UNITS.get(named)
     if unit == "weekends" and named == "weekend" and lead == "coming":
         return _Span(*_calendar(unit, now + 2 * _DAY), "inferred", place + 2)  # Friday's: tomorrow
+    if named == "minute":
+        return None  # "at the last minute"
     if unit is not None and named == unit[:-1]:
         is_rolling = unit in ("hours", "days") or word(place - 1) == "the"  # "in the last year"
         if unit != "weekends" and (lead == "past" or (lead == "last" and is_rolling)):
             return _Span(_later(unit, -1, now, zone), now, "inferred", place + 2)
         return _Span(*_calendar(unit, _later(unit, sign, now, zone)), "inferred", place + 2)
     number, is_rough, after = _counted(word, place + 1)
-    unit = UNITS.get(word(after))
+    unit, size = _measured(word(after))
     if number is None or unit is None or sign == 0:
         return None
-    ends = (now, _later(unit, sign * number, now, zone))[::sign]
+    ends = (now, _later(unit, sign * number * size, now, zone))[::sign]
     return _Span(ends[0], ends[1], "soft" if is_rough else "inferred", after + 1)
 
 
@@ -609,6 +641,8 @@ class _Reader(NamedTuple):
             return self._month(place)
         if is_led and self._class(place) in ("Y", "J"):
             return self._plain(place, place + 1)
+        if self._word(place) == "q":
+            return self._quarter(place)
         if self._word(place) in WEEKDAYS:
             return self._weekday(place, is_bare=is_bare)
         return None
@@ -712,6 +746,23 @@ class _Reader(NamedTuple):
         year, stop = self._year_beside(place, place + 1)
         start = self._near(named, 1, place) if year is None else datetime(year, named, 1)
         found = _whole(start, relativedelta(months=1), "explicit", stop)
+        return found._replace(lacks_year=year is None)
+
+    def _quarter(self, place: int) -> _Span | None:
+        """Read "Q3", "Q3 2024", "Q3 of last year"."""
+        text, (begin, _) = self.tokens.text, self.tokens.spans[place]
+        written = compiled(_QUARTER).match(text, begin)
+        if written is None or not _stands_alone(text, *written.span()):
+            return None
+        month, stop = 3 * int(written[0][1]) - 2, place + 2
+        at = stop + (self._word(stop) in ("of", ","))
+        year: int | None
+        if self._class(at) == "Y":
+            year, stop = int(self._word(at)), at + 1
+        else:
+            year, stop = self._year_beside(place, stop)
+        start = self._near(month, 1, place) if year is None else datetime(year, month, 1)
+        found = _whole(start, relativedelta(months=3), "explicit", stop)
         return found._replace(lacks_year=year is None)
 
     def _near(self, month: int, day: int, place: int) -> datetime:

@@ -100,15 +100,23 @@ WEEKDAYS: Final = {
     )
 }
 UNITS: Final = {
+    **dict.fromkeys(("minute", "minutes"), "minutes"),
     **dict.fromkeys(("hour", "hours"), "hours"),
     **dict.fromkeys(("day", "days"), "days"),
     **dict.fromkeys(("week", "weeks"), "weeks"),
     **dict.fromkeys(("month", "months"), "months"),
+    **dict.fromkeys(("quarter", "quarters"), "quarters"),
     **dict.fromkeys(("year", "years"), "years"),
     **dict.fromkeys(("weekend", "weekends"), "weekends"),
 }
+SPANS: Final = {
+    **dict.fromkeys(("fortnight", "fortnights"), ("weeks", 2)),
+    **dict.fromkeys(("decade", "decades"), ("years", 10)),
+}
+"""Names of several units."""
 _ROOTS: Final = (
     *("day", "week", "month", "year", "hour", "night", "morning", "noon", "evening", "morrow"),
+    *("minute", "decade", "quarter", "q1", "q2", "q3", "q4"),
     *("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
 )
 _ALONE: Final = frozenset(
@@ -116,6 +124,8 @@ _ALONE: Final = frozenset(
         *MONTHS,
         *WEEKDAYS,
         *UNITS,
+        *SPANS,
+        "q",
         *("yesterday", "today", "tomorrow", "tonight"),
         *("morning", "afternoon", "evening", "night"),
     )
