@@ -15,6 +15,7 @@
 #include "columns/person_words.h"
 #include "columns/text_column.h"
 #include "columns/text_matching.h"
+#include "columns/time_names.h"
 #include "columns/word_overlap.h"
 
 namespace oneiros {
@@ -41,6 +42,19 @@ void write_texts(TextColumn& column, const py::object& rows, const py::list& tex
   }
   const ReleasedGil nogil;
   column.write(where, held);
+}
+
+// One byte a text, so that no caller needs NumPy.
+py::bytes time_names_in(const TimeNames& names, const py::list& texts) {
+  const Texts given = read_texts(texts, "texts");
+  std::string found(given.views.size(), '\0');
+  {
+    const ReleasedGil nogil;
+    std::ranges::transform(given.views, found.begin(), [&](std::string_view text) {
+      return names.stand_in(text) ? '\1' : '\0';
+    });
+  }
+  return found;
 }
 
 void erase_texts(TextColumn& column, const py::object& rows) {
@@ -179,6 +193,12 @@ py::tuple person_words(const TextColumn& column, const py::object& rows) {
 void register_text_column(py::module_& module) {
   module.def("canonical_form", &canonical_form, py::kw_only(), py::arg("text"),
              "The canonical form of a text in NFKC and lower case.");
+  py::class_<TimeNames, std::shared_ptr<TimeNames>>(
+      module, "TimeNames", "The words that name a time. Source: docs/systems/house.md H13.")
+      .def(shared_init<TimeNames, std::vector<std::string>, std::vector<std::string>>(),
+           py::kw_only(), py::arg("words"), py::arg("capitalised"))
+      .def("stand_in", &time_names_in, py::kw_only(), py::arg("texts"),
+           "Return a byte for each text: 1 if it names a time, else 0.");
   py::class_<TextColumn, std::shared_ptr<TextColumn>>(
       module, "TextColumn", "The normalised texts of memories, one row per memory.")
       .def(shared_init<TextColumn>())

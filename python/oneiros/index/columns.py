@@ -12,7 +12,7 @@ from oneiros.index.stored_rows import CODE_COLUMNS, StoredIdsByRow, StoredRowsBy
 from oneiros.index.texts import asking_share
 from oneiros.model.fields import COLUMN_DEFAULTS, ENUMS, FIELDS
 from oneiros.runtime.dataclasses import NamedTuple
-from oneiros.search.query.dates import names_time
+from oneiros.search.query.dates import time_names
 from oneiros.store.columns import StoredColumns
 
 if TYPE_CHECKING:
@@ -383,15 +383,16 @@ class Lifecycle:
         asks = list(map(asking_share, memories["text"]))
         if not are_new or any(asks):
             values["asks"] = asks
-        times = list(map(has_time, memories["text"], memories["event_at"]))
+        times = have_times(memories["text"], memories["event_at"])
         if not are_new or any(times):
             values["names_time"] = times
         return values
 
 
-def has_time(text: str, event_at: object) -> bool:
-    """Return whether a memory is about a time: its text names one, or its event has one. H13."""
-    return event_at is not None or names_time(text)
+def have_times(texts: Sequence[str], events: Sequence[object]) -> list[bool]:
+    """Return whether each memory is about a time: its text names one, or its event has one. H13."""
+    named = time_names().stand_in(texts=list(texts))
+    return [is_named > 0 or event is not None for is_named, event in zip(named, events, strict=True)]
 
 
 def said(field: str, values: npt.NDArray[Any]) -> list[Any]:

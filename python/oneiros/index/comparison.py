@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from oneiros._lazy import np
 from oneiros.display.counts import count_of
-from oneiros.index.columns import PLAIN_COLUMNS, has_time
+from oneiros.index.columns import PLAIN_COLUMNS, have_times
 from oneiros.index.stored_rows import CODE_COLUMNS
 from oneiros.index.texts import asking_share
 from oneiros.model.fields import ENUMS
@@ -76,7 +76,7 @@ class StoreComparison:
         self._column("superseded", rows, memories, lambda memory: memory.is_superseded)
         self._column("asks", rows, memories, lambda memory: asking_share(memory.text))
         self._column(
-            "names_time", rows, memories, lambda memory: has_time(memory.text, memory.event_at)
+            "names_time", rows, memories, lambda one: have_times([one.text], [one.event_at])[0]
         )
         for name, column in CODE_COLUMNS.items():
             words = self._words[name]

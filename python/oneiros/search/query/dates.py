@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from oneiros import display
+from oneiros import _core, display
 from oneiros.model.validation import require_flag, shown
 from oneiros.model.validation import time as time_check
 from oneiros.runtime.dataclasses import NamedTuple
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MONTHS",
+    "SPANS",
     "UNITS",
     "WEEKDAYS",
     "Certainty",
@@ -31,8 +32,8 @@ __all__ = [
     "compiled",
     "given_range",
     "may_name_a_time",
-    "names_time",
     "range_in",
+    "time_names",
 ]
 
 _check_start = time_check("date_range[0]")
@@ -211,16 +212,8 @@ _ALWAYS: Final = frozenset(
         *("week", "weeks", "weekend", "weekends", "month", "months", "year", "years"),
     )
 )
-_WITH_A_CAPITAL: Final = r"\b(?:May|March)\b"
-_WORDS: Final = r"[a-z]+"
+_WITH_A_CAPITAL: Final = ("May", "March")
 _WORD: Final = r"[^\W_]+(?:'[^\W_]+)*"
-_ENGLISH_LOWER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
-_FULL_YEAR: Final = r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])"
-_ROOTS_OF_TEXTS: Final = (
-    *("day", "week", "month", "year", "tonight", "morrow", "ago", "since", "recent"),
-    *("jan", "feb", "apr", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
-)
-"""Every word of ``_ALWAYS`` has one of them, so that most texts need no words."""
 
 
 def asks_for_time(query: str) -> bool:
@@ -279,21 +272,15 @@ def asks_by_time_alone(query: str, words: str) -> bool:
     )
 
 
-def names_time(text: str) -> bool:
-    """Return whether an English text names a time, absolute ("in May 2024") or not ("last week").
+@cache
+def time_names() -> _core.TimeNames:
+    """Return what finds the texts that name a time; any number of threads may use it.
 
-    It does so with one of the words yesterday, today, tonight, tomorrow, ago, since, recently,
-    week, weekend, month, year (also in the plural), a weekday, a month (``May`` and ``March`` with
-    a capital; Jan, Feb, Apr ... too), or a year from 1900 to 2099. Takes time linear in the length
-    of the text.
+    An English text names one, absolute ("in May 2024") or not ("last week"), with one of the words
+    yesterday, today, tonight, tomorrow, ago, since, recently, week, weekend, month, year (also in the
+    plural), a weekday, a month (``May`` and ``March`` with a capital; Jan, Feb, Apr ... too), or a
+    year from 1900 to 2099.
+
+    Source: docs/systems/house.md H13.
     """
-    # Only letters of English become others: "İ" would become an "i" that is part of the word.
-    lower = text.lower() if text.isascii() else text.translate(_ENGLISH_LOWER)
-    for root in _ROOTS_OF_TEXTS:  # a generator would take twice as long
-        if root in lower:
-            if not _ALWAYS.isdisjoint(compiled(_WORDS).findall(lower)):
-                return True
-            break
-    if ("19" in text or "20" in text) and compiled(_FULL_YEAR).search(text) is not None:
-        return True
-    return ("May" in text or "March" in text) and compiled(_WITH_A_CAPITAL).search(text) is not None
+    return _core.TimeNames(words=sorted(_ALWAYS), capitalised=list(_WITH_A_CAPITAL))
