@@ -392,7 +392,9 @@ class Lifecycle:
 def have_times(texts: Sequence[str], events: Sequence[object]) -> list[bool]:
     """Return whether each memory is about a time: its text names one, or its event has one. H13."""
     named = time_names().stand_in(texts=list(texts))
-    return [is_named > 0 or event is not None for is_named, event in zip(named, events, strict=True)]
+    return [
+        is_named > 0 or event is not None for is_named, event in zip(named, events, strict=True)
+    ]
 
 
 def said(field: str, values: npt.NDArray[Any]) -> list[Any]:
