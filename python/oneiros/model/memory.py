@@ -42,7 +42,10 @@ _SHOWN_ID = 40  # characters
 _SHOWN_TEXT = 60
 _FIXED = ("id", "learned_at")
 _COMPARABLE = tuple(name for name in FIELDS if name != "embedding")
-_LISTS = tuple(name for name, entry in FIELDS.items() if entry.kind in ("words", "word_set", "ids"))
+_LIST_NAMES = frozenset(
+    name for name, entry in FIELDS.items() if entry.kind in ("words", "word_set", "ids")
+)
+_LISTS = tuple(name for name in FIELDS if name in _LIST_NAMES)
 
 
 class _WithUndecoded:
@@ -229,7 +232,10 @@ def repeatable(record: Any) -> Any:
             if hasattr(value := getattr(record, name), "__next__")
         }
         return replace(record, **lists) if lists else record
-    if type(record) is not dict and not isinstance(record, Mapping):
+    if type(record) is dict:
+        if _LIST_NAMES.isdisjoint(record):
+            return record
+    elif not isinstance(record, Mapping):
         return record
     given = [name for name in _LISTS if hasattr(record.get(name), "__next__")]
     return {**record, **{name: list(record[name]) for name in given}} if given else record
@@ -263,13 +269,14 @@ def checked_values(record: object, *, now: float) -> dict[str, Any]:
 
 
 def checked_columns(
-    records: Sequence[dict[str, Any]], *, now: float
+    records: Sequence[dict[str, Any]], *, now: float, without: frozenset[str] = frozenset()
 ) -> tuple[dict[str, list[Any]], dict[str, Any]] | None:
     """Check many records by column, with the results of :func:`checked_values`.
 
     Args:
         records: at least one.
         now: seconds since the Unix epoch.
+        without: fields to leave out.
 
     Returns:
         The fields given and those that depend on others: a dict of columns, one value per record,
@@ -277,7 +284,7 @@ def checked_columns(
         by one, because one is invalid or has an embedding, ``sessions`` or ``session_spread``.
     """
     count = len(records)
-    names = set[str]().union(*records)
+    names = set[str]().union(*records) - without
     if not names <= _COLUMN_FIELDS:
         return None
     columns: dict[str, list[Any]] = {}

@@ -403,7 +403,8 @@ def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
     if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
         return None
     if len({row.dtype for row in rows}) == 1 and _is_plain(rows[0].dtype):
-        return _core.unit_vectors(values=np.stack(rows))
+        # np.stack would make a view of each row first.
+        return _core.unit_vectors(values=np.concatenate(rows).reshape(len(rows), *shape))
     found = np.empty((len(rows), *shape), np.float32)
     for place, row in enumerate(rows):
         unit = _unit(row)
@@ -494,9 +495,10 @@ def is_scalar_array(value: object) -> bool:
     return getattr(value, "shape", None) == ()
 
 
-def unmasked(value: object) -> Any:
+def unmasked(value: Any) -> Any:
     """Return a masked array of numbers with NaN for what its mask hides; other values unchanged."""
-    if not isinstance(value, np.ma.MaskedArray) or value.dtype.kind not in "fiub":
+    is_masked = type(value) is not np.ndarray and isinstance(value, np.ma.MaskedArray)
+    if not is_masked or value.dtype.kind not in "fiub":
         return value
     if not np.ma.is_masked(value):
         return value.data

@@ -134,8 +134,7 @@ def record_columns(
         except (TypeError, ValueError):
             return None
         blobs = _core.encode_embeddings(matrix=matrix)
-        rows = [{name: row[name] for name in row if name != "embedding"} for row in rows]
-    values = checked_columns(rows, now=rules.now)
+    values = checked_columns(rows, now=rules.now, without=_EMBEDDING)
     if values is None:
         return None
     varying, shared = values
@@ -182,6 +181,7 @@ def joined(parts: Sequence[RecordColumns]) -> RecordColumns | None:
     return RecordColumns(varying, shared, parts[0].width, bringing_counts)
 
 
+_EMBEDDING: Final = frozenset(("embedding",))
 _NOTHING: Final = object()
 
 

@@ -106,12 +106,14 @@ def _given_fields(memory: Memory) -> dict[str, object]:
     }
 
 
-def brings_count(record: object) -> bool:
+def brings_count(record: Any) -> bool:
     """Return whether a record names ``duplicate_count``, as the lines of an export do.
 
     It is not counted as a repeat of an older memory: the store that it comes from did that.
     """
-    return isinstance(record, Mapping) and record.get("duplicate_count") is not None
+    if type(record) is not dict and not isinstance(record, Mapping):
+        return False
+    return record.get("duplicate_count") is not None
 
 
 def held_in(transaction: Transaction, id: str) -> StoredMemory:
