@@ -179,6 +179,8 @@ _CODES: Final = tuple(f"{field}_code" for field in APART)
 _NEAREST: Final = 20
 """Memories that each is compared with: the nearest by words, and the nearest by vector."""
 _REASONS: Final = {
+    "restated": "the same statement with another value",
+    "reworded": "the same statement in other words",
     "cue": "the newer announces a change",
     "named": "the newer names the value of the older",
     "number": "another number",
