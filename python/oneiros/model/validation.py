@@ -400,9 +400,10 @@ def unit_rows(given: Sequence[Any]) -> npt.NDArray[np.float32] | None:
     shape = rows[0].shape
     if len(shape) != 1 or not shape[0]:
         return None
-    if any(row.shape != shape or row.dtype.kind not in "fiu" for row in rows):
+    dtypes = {row.dtype for row in rows}
+    if {row.shape for row in rows} != {shape} or any(one.kind not in "fiu" for one in dtypes):
         return None
-    if len({row.dtype for row in rows}) == 1 and _is_plain(rows[0].dtype):
+    if len(dtypes) == 1 and _is_plain(rows[0].dtype):
         # np.stack would make a view of each row first.
         return _core.unit_vectors(values=np.concatenate(rows).reshape(len(rows), *shape))
     found = np.empty((len(rows), *shape), np.float32)
