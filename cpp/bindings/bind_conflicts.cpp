@@ -101,17 +101,20 @@ void register_conflicts(py::module_& module) {
                        std::vector<std::string> numbers, std::vector<std::string> dates,
                        std::vector<std::vector<std::string>> topics,
                        std::vector<std::string> states, std::vector<std::string> amounts,
-                       std::vector<std::string> articles, std::vector<std::string> particles) {
+                       std::vector<std::string> articles, std::vector<std::string> particles,
+                       std::vector<std::string> headings, std::vector<std::string> prepositions) {
              return std::make_shared<StatementReader>(conflicts::StatementWords{
                  std::move(stop_words), std::move(cue_words), std::move(cues), std::move(additions),
                  std::move(past), std::move(relatives), std::move(denials), std::move(numbers),
                  std::move(dates), std::move(topics), std::move(states), std::move(amounts),
-                 std::move(articles), std::move(particles)});
+                 std::move(articles), std::move(particles), std::move(headings),
+                 std::move(prepositions)});
            }),
            py::kw_only(), py::arg("stop_words"), py::arg("cue_words"), py::arg("cues"),
            py::arg("additions"), py::arg("past"), py::arg("relatives"), py::arg("denials"),
            py::arg("numbers"), py::arg("dates"), py::arg("topics"), py::arg("states"),
-           py::arg("amounts"), py::arg("articles"), py::arg("particles"))
+           py::arg("amounts"), py::arg("articles"), py::arg("particles"), py::arg("headings"),
+           py::arg("prepositions"))
       .def(
           "read",
           [](const StatementReader& reader,

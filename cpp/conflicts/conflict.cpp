@@ -81,8 +81,9 @@ Differences differences(const Statement& older, const Statement& newer) {
           .name = differ(older.names(), newer.all(), newer.names(), older.all())};
 }
 
+// Whether both state of one thing, and the newer one does not only add to the older.
 bool have_one_subject(const Statement& older, const Statement& newer) {
-  return older.subject != 0 && older.subject == newer.subject;
+  return older.subject != 0 && older.subject == newer.subject && !newer.adds;
 }
 
 // The content that is neither number, date nor name.

@@ -25,6 +25,7 @@ bool is_word(char c) {
 }
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool joins(char c) { return c == '.' || c == ',' || c == ':' || c == '/' || c == '-'; }
 
@@ -102,9 +103,9 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-// The length of a name before ": " at the start of a text; 0 if there is none.
-std::size_t speaker_length(std::string_view text) {
-  if (text.empty() || !is_upper(text.front())) {
+// The length of a name or label before ": " at the start of a text; 0 if there is none.
+std::size_t leading_length(std::string_view text) {
+  if (text.empty() || (!is_upper(text.front()) && !is_lower(text.front()))) {
     return 0;
   }
   for (std::size_t i = 1; i + 1 < text.size() && i <= kLongestSpeaker; ++i) {
@@ -154,7 +155,7 @@ bool ends_with_question_mark(std::string_view text) {
 }
 
 // What a statement says a value of, found word by word: all words up to the first verb of a state
-// that is not the first word, or those of a label.
+// that is not the first word, and a preposition after it, or those of a label.
 class SubjectReader {
  public:
   explicit SubjectReader(std::size_t label_count) : label_count_(label_count) {}
@@ -165,23 +166,34 @@ class SubjectReader {
     bool is_article;
     bool is_content;  // and no value
     bool is_value;    // a number, date or name
-    bool is_action;   // "to" or "...ing": after the verb it is done, or to be done, not so
+    bool is_number;
+    bool is_preposition;
+    bool is_open;  // "to", "with" or "...ing": after the verb no state, or one of many
   };
 
   void take(std::uint32_t stem, const Role& role) {
     if (is_whole_) {
-      has_action_ |= !has_follower_ && role.is_action && label_count_ == 0;
+      if (!has_follower_ && label_count_ == 0) {
+        is_open_ |= role.is_open;
+        has_content_ |= has_name_ && role.is_number;
+        if (role.is_preposition) {
+          add(stem);
+        }
+      }
       has_follower_ = true;
+      is_led_away_ |= is_amount_ && role.is_preposition;
       if (role.is_value) {
-        value_leads_ |= !has_value_ && content_count_ <= 1;
+        value_leads_ |= !has_value_ && !is_led_away_ && content_count_ <= 1;
         has_value_ = true;
       }
       content_count_ += role.is_content ? 1U : 0U;
     } else {
       if (!role.is_article) {
-        hash_ = (hash_ ^ stem) * 0x9e3779b97f4a7c15U;
+        add(stem);
       }
       has_content_ |= role.is_content;
+      has_name_ |= role.is_value && !role.is_number;
+      is_open_ |= role.is_number && place_ == 0 && label_count_ == 0;
       const bool is_label = label_count_ != 0;
       is_whole_ = is_label ? place_ + 1 == label_count_ : role.is_verb && place_ > 0;
       is_amount_ = is_whole_ && !is_label && role.is_amount;
@@ -190,7 +202,7 @@ class SubjectReader {
   }
 
   void end(Statement& statement) const {
-    if (is_whole_ && !has_action_ && (label_count_ != 0 || is_amount_ || has_content_)) {
+    if (is_whole_ && !is_open_ && (label_count_ != 0 || is_amount_ || has_content_)) {
       statement.subject = short_of(label_count_ != 0 ? ~hash_ : hash_);
       statement.is_amount = is_amount_;
       statement.value_leads = value_leads_;
@@ -198,6 +210,8 @@ class SubjectReader {
   }
 
  private:
+  void add(std::uint32_t stem) { hash_ = (hash_ ^ stem) * 0x9e3779b97f4a7c15U; }
+
   std::size_t label_count_;
   std::size_t place_ = 0;
   std::uint64_t hash_ = kFirstHash;
@@ -206,7 +220,9 @@ class SubjectReader {
   bool is_amount_ = false;
   bool has_content_ = false;
   bool has_follower_ = false;
-  bool has_action_ = false;
+  bool has_name_ = false;
+  bool is_open_ = false;
+  bool is_led_away_ = false;  // from an amount, by a preposition
   bool has_value_ = false;
   bool value_leads_ = false;
 };
@@ -346,6 +362,8 @@ StatementReader::StatementReader(const StatementWords& words) {
   add(words.amounts, kAmount);
   add(words.articles, kArticle);
   add(words.particles, kParticle);
+  add(words.headings, kHeading);
+  add(words.prepositions, kPreposition);
   for (const auto& [strength, phrases] : words.cues) {
     add_phrases(phrases, static_cast<std::uint32_t>(strengths_.size()));
     strengths_.push_back(strength);
@@ -381,11 +399,14 @@ std::uint32_t StatementReader::roles_of(std::uint64_t word) const {
 }
 
 bool StatementReader::is_label(std::string_view name) const {
+  const std::string_view last = name.substr(name.rfind(' ') + 1);  // all, if there is no blank
+  if ((roles_of(hash_of(last)) & kHeading) != 0) {
+    return false;
+  }
   for (std::size_t at = name.find(' '); at != std::string_view::npos; at = name.find(' ')) {
     name.remove_prefix(at + 1);
     const std::string_view word = name.substr(0, name.find(' '));
-    if (!word.empty() && word.front() >= 'a' && word.front() <= 'z' &&
-        (roles_of(hash_of(word)) & kParticle) == 0) {
+    if (!word.empty() && is_lower(word.front()) && (roles_of(hash_of(word)) & kParticle) == 0) {
       return true;
     }
   }
@@ -395,11 +416,11 @@ bool StatementReader::is_label(std::string_view name) const {
 Statement StatementReader::read(std::string_view text) const {
   Statement statement;
   std::size_t label_count = 0;
-  if (const std::size_t length = speaker_length(text); length > 0) {
+  if (const std::size_t length = leading_length(text); length > 0) {
     const std::string_view name = text.substr(0, length);
     if (is_label(name)) {
       label_count = words_of(name).size();
-    } else {
+    } else if (is_upper(text.front())) {
       statement.speaker = short_of(hash_of(name));
       text.remove_prefix(length + 2);
     }
@@ -412,6 +433,7 @@ Statement StatementReader::read(std::string_view text) const {
   }
   std::uint64_t groups = 0;
   static const std::uint64_t kTo = hash_of("to");
+  static const std::uint64_t kWith = hash_of("with");
   SubjectReader subject(label_count);
   std::array<Gathered, Statement::kLists> lists;
   auto& [all, content, numbers, dates, names] = lists;
@@ -422,9 +444,11 @@ Statement StatementReader::read(std::string_view text) const {
     const std::uint32_t roles = known == meanings_.end() ? 0 : known->second.roles;
     all.add(stem);
     bool is_value = true;
-    if ((roles & kDate) != 0) {
+    const bool is_date = (roles & kDate) != 0;
+    const bool is_number = !is_date && ((roles & kNumber) != 0 || word.has_digit);
+    if (is_date) {
       dates.add(stem);
-    } else if ((roles & kNumber) != 0 || word.has_digit) {
+    } else if (is_number) {
       numbers.add(stem);
     } else if (word.is_upper && (roles & kStop) == 0 && (i > 0 || label_count == 0)) {
       names.add(stem);
@@ -440,7 +464,9 @@ Statement StatementReader::read(std::string_view text) const {
                         .is_article = (roles & kArticle) != 0,
                         .is_content = is_content && !is_value,
                         .is_value = is_value,
-                        .is_action = word.ends_in_ing || word.hash == kTo});
+                        .is_number = is_number,
+                        .is_preposition = (roles & kPreposition) != 0,
+                        .is_open = word.ends_in_ing || word.hash == kTo || word.hash == kWith});
     statement.names_relative |= (roles & kRelative) != 0;
     statement.denies |= (roles & kDenial) != 0;
     if (const auto topic = topics_.find(word.stem); topic != topics_.end()) {

@@ -82,6 +82,8 @@ struct StatementWords {
   std::vector<std::string> amounts;
   std::vector<std::string> articles;
   std::vector<std::string> particles;
+  std::vector<std::string> headings;
+  std::vector<std::string> prepositions;
 };
 
 // Reads statements. Immutable: any number of threads may use one.
@@ -110,6 +112,8 @@ class StatementReader {
     kAmount = 128,
     kArticle = 256,
     kParticle = 512,
+    kHeading = 1024,
+    kPreposition = 2048,
   };
   // A phrase after its first word, and what it tells: the number of a group of cues, or one of the
   // two below.

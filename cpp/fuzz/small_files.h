@@ -49,7 +49,9 @@ inline std::shared_ptr<const conflicts::StatementReader> statement_reader() {
                                 .states = {"is"},
                                 .amounts = {"has"},
                                 .articles = {"a"},
-                                .particles = {"de"}});
+                                .particles = {"de"},
+                                .headings = {"list"},
+                                .prepositions = {"at", "in"}});
 }
 
 inline void change(LexicalIndex& index, std::uint32_t seed, std::uint32_t count) {

@@ -697,6 +697,8 @@ class StatementReader:
         amounts: Sequence[str],
         articles: Sequence[str],
         particles: Sequence[str],
+        headings: Sequence[str],
+        prepositions: Sequence[str],
     ) -> None: ...
     def read(self, text: str) -> Statement: ...
 

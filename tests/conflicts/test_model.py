@@ -112,6 +112,8 @@ RESTATED = (
     ("Ada works at Google", "Ada works at Microsoft"),
     ("The server has 16 GB of memory", "The server has 32 GB of memory"),
     ("Phone number: 555-1234", "Phone number: 555-9876"),
+    ("phone number: 555-1234", "phone number: 555-9876"),
+    ("User is 34 years old", "User is 35 years old"),
 )
 REWORDED = (
     ("Ada's favourite colour is blue", "Ada's favourite colour is green"),
@@ -146,6 +148,18 @@ def test_other_words_of_one_thing_are_less_sure(older: str, newer: str) -> None:
         ("User is reading Dune", "User is reading Emma"),
         ("My dog is brown", "My dog is old"),
         ("Ludwig van Beck: the rent is 5 euros", "Ludwig van Beck: the rent is low"),
+        ("User works at Google", "User works in Berlin"),  # two things of one verb
+        ("The office is in Berlin", "The office is on Main Street"),
+        ("User lives in Berlin", "User lives with Anna"),
+        ("Ada works with Bob", "Ada works with Carl"),
+        ("One of my favourite books is Dune", "One of my favourite books is Emma"),
+        ("User's hobby is Chess", "User's hobby is also Judo"),
+        ("User has a meeting at 3pm", "User has a meeting at 5pm"),  # no amounts
+        ("Shopping list: milk", "Shopping list: eggs"),  # notes under one heading
+        ("To do: call Bob", "To do: call Carl"),
+        ("Note to self: call Bob", "Note to self: call Carl"),
+        ("Daily log: ran 5 km", "Daily log: ran 7 km"),
+        ("It is 5 degrees", "It is 7 degrees"),  # of no thing
     ],
 )
 def test_what_does_not_state_another_value(older: str, newer: str) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from oneiros.conflicts import words
 
-_SPEAKER = re.compile(r"[A-Z][A-Za-z0-9_ .]{0,20}: ")
+_LEADING = re.compile(r"[A-Za-z][A-Za-z0-9_ .]{0,20}: ")
 _ALNUM = r"[A-Za-z0-9\u0080-\U0010ffff]"
 _WORD = re.compile(rf"{_ALNUM}+(?:[.,:/\-]{_ALNUM}+)*")
 
@@ -53,15 +53,24 @@ def has(tokens: list[str], phrases: object) -> bool:
     return any(f" {phrase} " in line for phrase in phrases)  # type: ignore[attr-defined]
 
 
+def is_number(token: str) -> bool:
+    return bool(re.search("[0-9]", token)) or token in words.NUMBERS
+
+
 def is_label(name: str) -> bool:
-    """Whether what stands before ": " is what a value is of ("Phone number"), not who speaks."""
-    return any(
-        re.match("[a-z]", word) and word not in words.PARTICLES for word in name.split(" ")[1:]
+    """Whether what stands before ": " is what a value is of ("Phone number"), no speaker or heading."""
+    first, *others = name.split(" ")
+    return [first, *others][-1] not in words.HEADINGS and any(
+        re.match("[a-z]", word) and word not in words.PARTICLES for word in others
     )
 
 
 def stated(
-    tokens: list[str], label_count: int, content: list[bool], values: list[bool]
+    tokens: list[str],
+    label_count: int,
+    content: list[bool],
+    values: list[bool],
+    numbers: list[bool],
 ) -> tuple[tuple[str, ...], bool, bool]:
     """Return what a text states a value of, whether only an amount counts, and if the value leads.
 
@@ -70,6 +79,7 @@ def stated(
         label_count: the number of those of a label.
         content: whether each is content and no name.
         values: whether each is a number, a date or a name.
+        numbers: whether each is a number.
     """
     states = (
         place
@@ -79,33 +89,45 @@ def stated(
     verb = next(states, 0)
     end = label_count or (verb + 1 if verb else 0)
     is_amount = not label_count and end > 0 and tokens[verb] in words.AMOUNTS
-    if not end or not (label_count or is_amount or any(content[:end])):
-        return (), False, False
     after = tokens[end] if end < len(tokens) else ""
-    if not label_count and (after == "to" or after.endswith("ing")):
-        return (), False, False  # it is done, or to be done, not so
+    is_counted = (
+        end < len(tokens)
+        and numbers[end]
+        and any(values[place] and not numbers[place] for place in range(end))
+    )
+    if not end or not (label_count or is_amount or is_counted or any(content[:end])):
+        return (), False, False
+    if not label_count and (numbers[0] or after in ("to", "with") or after.endswith("ing")):
+        return (), False, False  # one of many, or it is done, or to be done, not so
     subject = [stem(token) for token in tokens[:end] if token not in words.ARTICLES]
+    if not label_count and after in words.PREPOSITIONS:
+        subject.append(stem(after))
     places = [place for place in range(end, len(tokens)) if values[place]]
-    leads = bool(places) and sum(content[end : places[0]]) <= 1
+    before = range(end, places[0]) if places else range(0)
+    leads = bool(places) and sum(content[place] for place in before) <= 1
+    if is_amount and any(tokens[place] in words.PREPOSITIONS for place in before):
+        leads = False  # "has a meeting at 3pm" is no amount
     return (*subject, ":" if label_count else ""), is_amount, leads
 
 
 @functools.lru_cache(maxsize=4096)  # a text is compared with many
 def statement(text: str) -> Statement:
-    found = _SPEAKER.match(text)
+    found = _LEADING.match(text)
     label_count = 0
     if found and is_label(found[0][:-2]):
         label_count, found = len(_WORD.findall(found[0])), None
+    elif found and not re.match("[A-Z]", text):
+        found = None
     body = text[found.end() :] if found else text
     whole = _WORD.findall(body)
     tokens = [lowered(word) for word in whole]
     numbers, dates, names, content = set(), set(), set(), set()
-    are_content, are_values = [], []
+    are_content, are_values, are_numbers = [], [], []
     for word, token in zip(whole, tokens, strict=True):
         is_value = True
         if token in words.DATES:
             dates.add(stem(token))
-        elif re.search("[0-9]", token) or token in words.NUMBERS:
+        elif is_number(token):
             numbers.add(stem(token))
         elif (
             re.match("[A-Z]", word)
@@ -124,6 +146,7 @@ def statement(text: str) -> Statement:
             content.add(stem(token))
         are_values.append(is_value)
         are_content.append(is_content and not is_value)
+        are_numbers.append(is_value and token not in words.DATES and is_number(token))
     stems = {stem(token) for token in tokens}
     first = (stem(tokens[0]), stem(tokens[0]) in names) if tokens else ("", False)
     return Statement(
@@ -147,7 +170,7 @@ def statement(text: str) -> Statement:
             for number, topic in enumerate(words.TOPICS)
             if stems & {stem(word) for word in topic.split()}
         },
-        *stated(tokens, label_count, are_content, are_values),
+        *stated(tokens, label_count, are_content, are_values, are_numbers),
     )
 
 
@@ -166,14 +189,18 @@ def differ(older: Statement, newer: Statement) -> tuple[bool, bool, bool]:
     return number, date, name
 
 
+def have_one_subject(older: Statement, newer: Statement) -> bool:
+    """Whether both state of one thing, and the newer one does not only add to the older."""
+    return bool(older.subject) and older.subject == newer.subject and not newer.adds
+
+
 def is_restated(older: Statement, newer: Statement) -> bool:
     """Whether both state a value of one thing, in the same words but for a number, date or name."""
     number, date, name = differ(older, newer)
     values = (one.numbers | one.dates | one.names for one in (older, newer))
     plain = [one.content - value for one, value in zip((older, newer), values, strict=True)]
     return bool(
-        older.subject
-        and older.subject == newer.subject
+        have_one_subject(older, newer)
         and older.value_leads
         and newer.value_leads
         and plain[0]
@@ -188,8 +215,7 @@ def is_reworded(older: Statement, newer: Statement) -> bool:
     shared = older.content & newer.content
     own = (len(older.content - shared), len(newer.content - shared))
     return bool(
-        older.subject
-        and older.subject == newer.subject
+        have_one_subject(older, newer)
         and not older.is_amount
         and not any(differ(older, newer))
         and len(shared - older.names) >= 2

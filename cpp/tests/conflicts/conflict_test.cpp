@@ -33,7 +33,9 @@ StatementWords few_words() {
           .states = {"is"},
           .amounts = {"has"},
           .articles = {"a", "the"},
-          .particles = {"de"}};
+          .particles = {"de"},
+          .headings = {"list"},
+          .prepositions = {"at", "in"}};
 }
 
 const StatementReader& reader() {
@@ -110,7 +112,12 @@ TEST_CASE("StatementReader: what a statement says a value of") {
   const auto subject = [](std::string_view text) { return reader().read(text).subject; };
   CHECK(subject("the rent is 900") == subject("A rent is high"));
   CHECK(subject("the rent is 900") != subject("my rent is 900"));
-  CHECK(subject("Ada is 30") == 0);  // a name alone
+  CHECK(subject("Ada is tall") == 0);  // a name alone
+  CHECK(subject("Ada is 30") != 0);
+  CHECK(subject("the best is with Ada") == 0);
+  CHECK(subject("two of the best is 3") == 0);
+  CHECK(subject("the best is at Rome") != subject("the best is in Rome"));
+  CHECK(subject("the best is at Rome") != subject("the best is Rome"));
   CHECK(subject("is the rent 900") == 0);
   CHECK(subject("the rent was 900") == 0);
   CHECK(subject("the rent is to rise") == 0);
@@ -120,7 +127,13 @@ TEST_CASE("StatementReader: what a statement says a value of") {
   CHECK(reader().read("Best colour: 3").speaker == 0);
   CHECK(subject("Best colour: 3") == subject("Best colour: red"));
   CHECK(subject("Best colour: 3") != subject("best colour is 3"));
+  CHECK(subject("best colour: 3") != 0);
   CHECK(reader().read("Bea de Vries: 3").speaker != 0);
+  CHECK(reader().read("Best list: 3").speaker != 0);  // a heading
+  CHECK(reader().read("best list: 3").speaker == 0);
+  CHECK(subject("best list: 3") == 0);
+  CHECK(reader().read("Ada has two at 3").value_leads);
+  CHECK_FALSE(reader().read("Ada has lunch at 3").value_leads);
   CHECK(reader().read("the rent is high at 900").value_leads);
   CHECK_FALSE(reader().read("the rent is high enough at 900").value_leads);
 }
@@ -135,6 +148,7 @@ TEST_CASE("features: what cannot conflict has none") {
   CHECK(none("Ada: I live in Rome", "Bob: I live in Oslo"));
   CHECK(none("note 7 of the list", "note 8 of the list"));
   CHECK(none("note 7 is short", "note 8 is short"));
+  CHECK(none("the rent is also 900 euros", "the rent is also 950 euros"));
   CHECK_FALSE(none("note 7 of the list", "note 8 of the list now"));
 }
 

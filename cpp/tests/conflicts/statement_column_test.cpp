@@ -31,7 +31,9 @@ std::shared_ptr<const StatementReader> reader() {
                                                                 .states = {"is"},
                                                                 .amounts = {"has"},
                                                                 .articles = {"a"},
-                                                                .particles = {"de"}});
+                                                                .particles = {"de"},
+                                                                .headings = {"list"},
+                                                                .prepositions = {"at", "in"}});
 }
 
 bool are_equal(const Statement& one, const Statement& other) {

@@ -59,6 +59,8 @@ def reader() -> _core.StatementReader:
         amounts=sorted(words.AMOUNTS),
         articles=sorted(words.ARTICLES),
         particles=sorted(words.PARTICLES),
+        headings=sorted(words.HEADINGS),
+        prepositions=sorted(words.PREPOSITIONS),
     )
 
 

@@ -12,9 +12,11 @@ __all__ = [
     "CUE_WORDS",
     "DATES",
     "DENIALS",
+    "HEADINGS",
     "NUMBERS",
     "PARTICLES",
     "PAST",
+    "PREPOSITIONS",
     "RELATIVES",
     "STATES",
     "STOP_WORDS",
@@ -133,6 +135,16 @@ ARTICLES: Final = _set("a an the")
 
 PARTICLES: Final = _set("al bin da de del der di du la le van von y")
 """Words of names that have no capital."""
+
+HEADINGS: Final = _set("""
+bug decision do done entry fact finding idea insight issue item items journal lesson list lists
+log logs news note notes observation preference preferences problem quote reminder report request
+self summary task tasks thing things todo way
+""")
+"""Last words of what heads one note of many ("Shopping list: ", "To do: "), and names no fact."""
+
+PREPOSITIONS: Final = _set("at by for from in near on under with")
+"""Words after a verb that say which of its values follows: who works in Oslo works at a company, too."""
 
 TOPICS: Final[tuple[str, ...]] = (
     # work

@@ -49,7 +49,7 @@ _UNFINISHED: Final = r"[0-9a-f]{32}(\..*)?"  # a folder; earlier versions made f
 _ABANDONED_SECONDS: Final = 60.0
 """Unfinished files that were not written to for so long are those of killed writers."""
 
-_FORMAT: Final = 14  # changes with the content of any part
+_FORMAT: Final = 15  # changes with the content of any part
 _SHARE_CHANGED: Final = (
     500  # the file is rewritten at the close when one row in this many has changed
 )
