@@ -167,6 +167,8 @@ _HALVES: Final = {
     "year": ("months", 6),
 }
 _MINUTES_AROUND: Final = 5
+_WHOLES: Final = {"week": ("day",), "month": ("day",), "year": ("day", "week", "month", "quarter")}
+"""The units of which one corresponds to the present one: "this month last year"."""
 
 _Words = Callable[[int], str]
 """Return the word at a place; "" beyond the last."""
@@ -370,14 +372,14 @@ def _led(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | None:
         return _weekday(WEEKDAYS[named], sign, now, place + 2)
     if named in MONTHS:
         return _month(MONTHS[named], sign, now, place + 2)
-    if named in ("day", "time") and sign == 0 and word(place + 2) in ("last", "next"):
-        unit = UNITS.get(word(place + 3))
-        if unit in ("weeks", "months", "years") and word(place + 3) == unit[:-1]:
-            then = _later(unit, _YEARS[word(place + 2)], now, zone)
-            if named == "day":  # "on this day last year"
-                return _whole(then, _DAY, "inferred", place + 4)
-            return _Span(*_around("weeks", then, zone), "soft", place + 4)
     unit = UNITS.get(named)
+    whole = word(place + 3)
+    if sign == 0 and word(place + 2) in ("last", "next") and whole in _WHOLES:
+        then = _later(f"{whole}s", _YEARS[word(place + 2)], now, zone)
+        if named == "time":
+            return _Span(*_around("weeks", then, zone), "soft", place + 4)
+        if unit is not None and named in _WHOLES[whole]:  # "on this day last year"
+            return _Span(*_calendar(unit, then), "inferred", place + 4)
     if unit == "weekends" and named == "weekend" and lead == "coming":
         return _Span(*_calendar(unit, now + 2 * _DAY), "inferred", place + 2)  # Friday's: tomorrow
     if named == "minute":
