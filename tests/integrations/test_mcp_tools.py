@@ -221,6 +221,9 @@ def test_times_are_those_of_the_time_zone_of_the_engine() -> None:
         since = {"query": "flight", "since": "2025-06-16", "until": "2025-06-17"}
         (found,) = tools.call("memory_recall", since)["memories"]
         assert (found["id"], found["at"]) == (flight, "2025-06-16T00:30:00+09:00")
+        until = {"query": "flight", "since": "2025-06-09", "until": "2025-06-09"}
+        (earlier,) = tools.call("memory_recall", until)["memories"]  # the day is whole
+        assert earlier["at"] == "2025-06-09T00:30:00+09:00"
         detail = tools.call("memory_get", {"id": flight})["memory"]
         assert detail["event_at"] == detail["at"] == found["at"]
 
