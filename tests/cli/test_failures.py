@@ -150,6 +150,17 @@ def test_a_second_interrupt_breaks_in() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_an_interrupt_that_the_process_ignores_is_ignored_in_the_block() -> None:
+    former = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        steps: list[int] = []
+        hold_while_pressing(steps, 3)
+        assert steps == [0, 1, 2]
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
 def test_an_error_in_the_block_is_not_hidden_by_a_held_interrupt() -> None:
     def block() -> None:
         with interrupt_held():

@@ -164,12 +164,16 @@ def say(message: str) -> None:
 def interrupt_held() -> Iterator[None]:
     """Let a Ctrl-C wait until the block is done, so that what it did is known.
 
-    A second Ctrl-C breaks in at once. Outside the main thread, where Python delivers no signals,
-    the block simply runs.
+    A second Ctrl-C breaks in at once. Outside the main thread, where Python delivers no signals, and
+    in a process that ignores Ctrl-C, as one that a script runs in the background, the block simply
+    runs.
 
     Raises:
         KeyboardInterrupt: at the end of the block, when a Ctrl-C came during it.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
     came = False
 
     def remember(number: int, frame: FrameType | None) -> None:
