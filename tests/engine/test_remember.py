@@ -313,6 +313,22 @@ def test_an_import_does_not_count_repeats_again(
         assert copy.get(first).duplicate_count == counts[first] + 1
 
 
+@pytest.mark.parametrize("count", [1, 9])
+def test_a_copy_by_memories_keeps_their_state(mind: oneiros.Engine, count: int) -> None:
+    texts = ["the same words", "other words", "the same words"] * count
+    mind.add_many([{"text": text} for text in texts])
+    with oneiros.Engine(":memory:", profile="cognitive") as copy:
+        copy.add_many(mind, links=False)
+        pairs = list(zip(mind, copy, strict=True))
+        assert pairs
+        for one, other in pairs:
+            assert replace(other, learned_at=one.learned_at) == one
+        copy.add_many([Memory(text="the same words"), Memory(text="new")])
+        counts = [memory.duplicate_count for memory in copy]
+        assert counts[0] == next(iter(mind)).duplicate_count + 1
+        assert copy.list(order="newest", limit=1)[0].stability == pytest.approx(0.25)
+
+
 def test_a_device_or_pipe_is_not_replaced(path: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

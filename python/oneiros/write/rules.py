@@ -91,7 +91,8 @@ class AddRules(NamedTuple):
         values = checked_values(record, now=self.now)
         values["learned_at"] = self.now  # when this store learned it, not the one that exported it
         given: Any = _given_fields(record) if isinstance(record, Memory) else record
-        if self.initial_stability is not None and given.get("stability") is None:
+        has_own = given.get("stability") is not None or _is_complete(record)
+        if self.initial_stability is not None and not has_own:
             importance = values.get("importance", COLUMN_DEFAULTS["importance"])
             values["stability"] = self.initial_stability.of(importance)
         return values, given
@@ -107,13 +108,21 @@ def _given_fields(memory: Memory) -> dict[str, object]:
 
 
 def brings_count(record: Any) -> bool:
-    """Return whether a record names ``duplicate_count``, as the lines of an export do.
+    """Return whether a record has ``duplicate_count``, as lines of an export and memories of a store do.
 
     It is not counted as a repeat of an older memory: the store that it comes from did that.
     """
-    if type(record) is not dict and not isinstance(record, Mapping):
-        return False
-    return record.get("duplicate_count") is not None
+    if type(record) is dict or isinstance(record, Mapping):  # the first is far quicker
+        return record.get("duplicate_count") is not None
+    return _is_complete(record)
+
+
+def _is_complete(record: object) -> bool:
+    """Return whether a record is a memory that a store or ``Memory.from_record`` filled in.
+
+    Its state is its own, also where it equals a default. One made by hand has no ``learned_at``.
+    """
+    return isinstance(record, Memory) and record.learned_at == record.learned_at
 
 
 def held_in(transaction: Transaction, id: str) -> StoredMemory:
