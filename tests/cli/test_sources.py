@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,14 @@ def test_an_extra_column_of_parquet_is_named(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(CommandError, match=f"{name}: no such file"):
         open_file(tmp_path / name, extra_to_metadata=False)
+
+
+def test_a_folder_or_pipe_is_not_called_missing(tmp_path: Path) -> None:
+    (tmp_path / "folder.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    for name in ("folder.csv", "pipe.jsonl"):
+        with pytest.raises(CommandError, match=f"{name}: not a file"):
+            read(tmp_path / name)
 
 
 ANY_FILE = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

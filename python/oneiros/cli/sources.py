@@ -61,7 +61,7 @@ def open_file(path: Path, *, extra_to_metadata: bool) -> Rows:
         msg = f"{path}: expected a file ending in {', '.join(_READERS)}"
         raise CommandError(msg)
     if not path.is_file():
-        msg = f"{path}: no such file"
+        msg = f"{path}: {'not a file' if path.exists() else 'no such file'}"
         raise CommandError(msg)
     return read(path, extra_to_metadata)
 
