@@ -329,6 +329,19 @@ def test_a_copy_by_memories_keeps_their_state(mind: oneiros.Engine, count: int) 
         assert copy.list(order="newest", limit=1)[0].stability == pytest.approx(0.25)
 
 
+def test_a_memory_of_very_many_sessions_can_be_copied(mind: oneiros.Engine, tmp_path: Path) -> None:
+    before = [f"{number:036d}" for number in range(28_300)]  # just below 1 MiB
+    mind.add("green tea", id="tea", sessions=before)
+    for number in range(100):
+        mind.search("tea", session=f"session {number:027d}")
+    mind.export(tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    with oneiros.Engine(":memory:") as copy:
+        copy.add_many(map(json.loads, lines))
+        assert copy.get("tea").sessions == mind.get("tea").sessions
+        assert copy.get("tea").session_spread == 28_400
+
+
 def test_a_device_or_pipe_is_not_replaced(path: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

@@ -63,7 +63,7 @@ Check = Callable[[Any], Any]
 TEXT_LIMIT = 16 * 2**20
 """Bytes of UTF-8 in a text."""
 JSON_LIMIT = 2**20
-"""Bytes of JSON in metadata, tags or sessions."""
+"""Bytes of JSON in metadata, and of UTF-8 in tags, labels or ids."""
 LAST_NUMBER = 1e11
 """The largest time as a number. A larger one is taken for milliseconds and refused."""
 FIRST_MOMENT = -62_135_596_800.0
@@ -281,8 +281,13 @@ def _time_of(name: str, value: object) -> float:
     return seconds
 
 
-def words(name: str) -> Callable[[Any], list[str]]:
-    """Return the check of a list of strings, kept in order."""
+def words(name: str, *, high: int = JSON_LIMIT) -> Callable[[Any], list[str]]:
+    """Return the check of a list of strings, kept in order.
+
+    Args:
+        name: the field.
+        high: maximum number of bytes of UTF-8, one more for each string.
+    """
 
     def check(value: Any) -> list[str]:
         is_scalar = isinstance(value, (str, bytes, Mapping)) or is_scalar_array(value)
@@ -293,8 +298,8 @@ def words(name: str) -> Callable[[Any], list[str]]:
             for place, word in enumerate(value)
         ]
         size = len(encoded(name, "".join(found))) + len(found)
-        if size > JSON_LIMIT:
-            raise ValueError(wrong(name, f"at most {JSON_LIMIT} bytes of UTF-8, not {size}", found))
+        if size > high:
+            raise ValueError(wrong(name, f"at most {high} bytes of UTF-8, not {size}", found))
         return found
 
     return check
@@ -334,7 +339,7 @@ def path(name: str, *, high: int, most: int) -> Check:
 
 def word_set(name: str) -> Check:
     """Return the check of a set of strings, given as any iterable."""
-    check_words = words(name)
+    check_words = words(name, high=TEXT_LIMIT)  # use adds to the set: what it makes can come back
     return lambda value: frozenset(check_words(value))
 
 
