@@ -58,8 +58,9 @@ def records(memory: Any, **owner: str) -> Iterator[dict[str, Any]]:
             if found.get(key):
                 record[key] = found[key]
         if found.get("expiration_date"):  # the last day on which it holds, in UTC
-            end = date.fromisoformat(found["expiration_date"]) + timedelta(days=1)
-            record["valid_until"] = f"{end}T00:00:00Z"
+            last = date.fromisoformat(found["expiration_date"])
+            if last < date.max:  # 9999-12-31 stands for no end
+                record["valid_until"] = f"{last + timedelta(days=1)}T00:00:00Z"
         yield record
 
 

@@ -118,6 +118,13 @@ def test_an_expiration_date_ends_the_validity(script: ModuleType, memory: Any) -
         assert engine.search("tea", now="2099-05-02T00:00:01Z").ids == []
 
 
+def test_the_last_day_of_the_calendar_is_no_end(script: ModuleType, memory: Any) -> None:
+    (entry,) = memory.get_all(filters={"user_id": "grace"})["results"]
+    memory.update(entry["id"], "Grace drinks tea", expiration_date="9999-12-31")
+    (record,) = script.records(memory, user_id="grace")
+    assert "valid_until" not in record
+
+
 def test_the_command_copies_users_and_updates_on_a_second_run(
     memory: Any, config: dict[str, Any], tmp_path: Path
 ) -> None:
