@@ -94,27 +94,28 @@ void register_conflicts(py::module_& module) {
       module, "Statement", "What a text states, as hashes. Source: docs/systems/house.md H12.");
   py::class_<StatementReader, std::shared_ptr<StatementReader>>(module, "StatementReader",
                                                                 "Reads statements from texts.")
-      .def(py::init([](std::vector<std::string> stop_words, std::vector<std::string> cue_words,
-                       std::vector<std::pair<double, std::vector<std::string>>> cues,
-                       std::vector<std::string> additions, std::vector<std::string> past,
-                       std::vector<std::string> relatives, std::vector<std::string> denials,
-                       std::vector<std::string> numbers, std::vector<std::string> dates,
-                       std::vector<std::vector<std::string>> topics,
-                       std::vector<std::string> states, std::vector<std::string> amounts,
-                       std::vector<std::string> articles, std::vector<std::string> particles,
-                       std::vector<std::string> headings, std::vector<std::string> prepositions) {
-             return std::make_shared<StatementReader>(conflicts::StatementWords{
-                 std::move(stop_words), std::move(cue_words), std::move(cues), std::move(additions),
-                 std::move(past), std::move(relatives), std::move(denials), std::move(numbers),
-                 std::move(dates), std::move(topics), std::move(states), std::move(amounts),
-                 std::move(articles), std::move(particles), std::move(headings),
-                 std::move(prepositions)});
-           }),
-           py::kw_only(), py::arg("stop_words"), py::arg("cue_words"), py::arg("cues"),
-           py::arg("additions"), py::arg("past"), py::arg("relatives"), py::arg("denials"),
-           py::arg("numbers"), py::arg("dates"), py::arg("topics"), py::arg("states"),
-           py::arg("amounts"), py::arg("articles"), py::arg("particles"), py::arg("headings"),
-           py::arg("prepositions"))
+      .def(
+          py::init([](std::vector<std::string> stop_words, std::vector<std::string> cue_words,
+                      std::vector<std::pair<double, std::vector<std::string>>> cues,
+                      std::vector<std::string> additions, std::vector<std::string> past,
+                      std::vector<std::string> relatives, std::vector<std::string> denials,
+                      std::vector<std::string> numbers, std::vector<std::string> dates,
+                      std::vector<std::vector<std::string>> topics, std::vector<std::string> states,
+                      std::vector<std::string> amounts, std::vector<std::string> articles,
+                      std::vector<std::string> particles, std::vector<std::string> headings,
+                      std::vector<std::string> labels, std::vector<std::string> prepositions) {
+            return std::make_shared<StatementReader>(conflicts::StatementWords{
+                std::move(stop_words), std::move(cue_words), std::move(cues), std::move(additions),
+                std::move(past), std::move(relatives), std::move(denials), std::move(numbers),
+                std::move(dates), std::move(topics), std::move(states), std::move(amounts),
+                std::move(articles), std::move(particles), std::move(headings), std::move(labels),
+                std::move(prepositions)});
+          }),
+          py::kw_only(), py::arg("stop_words"), py::arg("cue_words"), py::arg("cues"),
+          py::arg("additions"), py::arg("past"), py::arg("relatives"), py::arg("denials"),
+          py::arg("numbers"), py::arg("dates"), py::arg("topics"), py::arg("states"),
+          py::arg("amounts"), py::arg("articles"), py::arg("particles"), py::arg("headings"),
+          py::arg("labels"), py::arg("prepositions"))
       .def(
           "read",
           [](const StatementReader& reader,

@@ -103,6 +103,14 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
+std::uint64_t hash_in_lower_case(std::string_view text) {
+  std::uint64_t hash = kFirstHash;
+  for (const char c : text) {
+    hash = with(hash, lowered(c));
+  }
+  return hash;
+}
+
 // The length of a name or label before ": " at the start of a text; 0 if there is none.
 std::size_t leading_length(std::string_view text) {
   if (text.empty() || (!is_upper(text.front()) && !is_lower(text.front()))) {
@@ -363,6 +371,7 @@ StatementReader::StatementReader(const StatementWords& words) {
   add(words.articles, kArticle);
   add(words.particles, kParticle);
   add(words.headings, kHeading);
+  add(words.labels, kLabel);
   add(words.prepositions, kPreposition);
   for (const auto& [strength, phrases] : words.cues) {
     add_phrases(phrases, static_cast<std::uint32_t>(strengths_.size()));
@@ -402,6 +411,9 @@ bool StatementReader::is_label(std::string_view name) const {
   const std::string_view last = name.substr(name.rfind(' ') + 1);  // all, if there is no blank
   if ((roles_of(hash_of(last)) & kHeading) != 0) {
     return false;
+  }
+  if (last.size() == name.size()) {
+    return (roles_of(hash_in_lower_case(name)) & kLabel) != 0;
   }
   for (std::size_t at = name.find(' '); at != std::string_view::npos; at = name.find(' ')) {
     name.remove_prefix(at + 1);

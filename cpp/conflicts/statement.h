@@ -83,6 +83,7 @@ struct StatementWords {
   std::vector<std::string> articles;
   std::vector<std::string> particles;
   std::vector<std::string> headings;
+  std::vector<std::string> labels;
   std::vector<std::string> prepositions;
 };
 
@@ -114,6 +115,7 @@ class StatementReader {
     kParticle = 512,
     kHeading = 1024,
     kPreposition = 2048,
+    kLabel = 4096,
   };
   // A phrase after its first word, and what it tells: the number of a group of cues, or one of the
   // two below.

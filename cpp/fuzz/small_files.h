@@ -51,6 +51,7 @@ inline std::shared_ptr<const conflicts::StatementReader> statement_reader() {
                                 .articles = {"a"},
                                 .particles = {"de"},
                                 .headings = {"list"},
+                                .labels = {"phone"},
                                 .prepositions = {"at", "in"}});
 }
 

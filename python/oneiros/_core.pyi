@@ -698,6 +698,7 @@ class StatementReader:
         articles: Sequence[str],
         particles: Sequence[str],
         headings: Sequence[str],
+        labels: Sequence[str],
         prepositions: Sequence[str],
     ) -> None: ...
     def read(self, text: str) -> Statement: ...

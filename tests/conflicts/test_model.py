@@ -112,6 +112,7 @@ RESTATED = (
     ("Ada works at Google", "Ada works at Microsoft"),
     ("The server has 16 GB of memory", "The server has 32 GB of memory"),
     ("Phone number: 555-1234", "Phone number: 555-9876"),
+    ("Phone: 555-1234", "Phone: 555-9876"),
     ("phone number: 555-1234", "phone number: 555-9876"),
     ("User is 34 years old", "User is 35 years old"),
 )

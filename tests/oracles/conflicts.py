@@ -60,6 +60,8 @@ def is_number(token: str) -> bool:
 def is_label(name: str) -> bool:
     """Whether what stands before ": " is what a value is of ("Phone number"), no speaker or heading."""
     first, *others = name.split(" ")
+    if not others:
+        return first not in words.HEADINGS and lowered(first) in words.LABELS
     return [first, *others][-1] not in words.HEADINGS and any(
         re.match("[a-z]", word) and word not in words.PARTICLES for word in others
     )

@@ -35,6 +35,7 @@ StatementWords few_words() {
           .articles = {"a", "the"},
           .particles = {"de"},
           .headings = {"list"},
+          .labels = {"phone"},
           .prepositions = {"at", "in"}};
 }
 
@@ -125,6 +126,9 @@ TEST_CASE("StatementReader: what a statement says a value of") {
   CHECK(subject("Ada has 3 cats") != 0);
   CHECK(reader().read("Ada has 3 cats").is_amount);
   CHECK(reader().read("Best colour: 3").speaker == 0);
+  CHECK(reader().read("Phone: 3").speaker == 0);
+  CHECK(subject("Phone: 3") == subject("phone: 4"));
+  CHECK(reader().read("Ada: 3").speaker != 0);
   CHECK(subject("Best colour: 3") == subject("Best colour: red"));
   CHECK(subject("Best colour: 3") != subject("best colour is 3"));
   CHECK(subject("best colour: 3") != 0);

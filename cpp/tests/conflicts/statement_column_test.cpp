@@ -33,6 +33,7 @@ std::shared_ptr<const StatementReader> reader() {
                                                                 .articles = {"a"},
                                                                 .particles = {"de"},
                                                                 .headings = {"list"},
+                                                                .labels = {"phone"},
                                                                 .prepositions = {"at", "in"}});
 }
 

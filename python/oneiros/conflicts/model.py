@@ -60,6 +60,7 @@ def reader() -> _core.StatementReader:
         articles=sorted(words.ARTICLES),
         particles=sorted(words.PARTICLES),
         headings=sorted(words.HEADINGS),
+        labels=sorted(words.LABELS),
         prepositions=sorted(words.PREPOSITIONS),
     )
 

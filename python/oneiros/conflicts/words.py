@@ -13,6 +13,7 @@ __all__ = [
     "DATES",
     "DENIALS",
     "HEADINGS",
+    "LABELS",
     "NUMBERS",
     "PARTICLES",
     "PAST",
@@ -135,6 +136,14 @@ ARTICLES: Final = _set("a an the")
 
 PARTICLES: Final = _set("al bin da de del der di du la le van von y")
 """Words of names that have no capital."""
+
+LABELS: Final = _set("""
+address age allergies allergy birthday budget bus city colour color company country currency
+deadline department diet dose email employer gender hair height home job language location manager
+mobile name nationality nickname occupation office password phone pin plan price profession
+profile rent role room salary size status team timezone username version website weight
+""")
+"""Words that alone are a label ("Phone: "), as they are no names."""
 
 HEADINGS: Final = _set("""
 bug decision do done entry fact finding idea insight issue item items journal lesson list lists
