@@ -300,11 +300,14 @@ class Life(RuleBasedStateMachine):
             own["status"] = CONSOLIDATED
             if row["tier"] == HOT:
                 own["cold_since"] = None  # house.md H15
+        # A use that waits is written first, and may warm it: cognitive.md C19.
+        may_be_warm = is_cold_alone(row) and self.owed.get(self.writer, Counter())[id] > 0
         if is_cold_alone(row):
-            own |= {"tier": HOT, "cold_since": None}
-        if row["status"] == ARCHIVED or row["deleted_at"] is not None or is_cold_alone(row):
+            own |= {"tier": HOT} if may_be_warm else {"tier": HOT, "cold_since": None}
+        is_away = row["status"] == ARCHIVED or row["deleted_at"] is not None
+        if is_away or (is_cold_alone(row) and not may_be_warm):
             own["last_accessed_at"] = self.now
-        self.holds({id: own})
+        self.holds({id: own}, {"cold_since"} if may_be_warm else ())
 
     @rule(which=WHICH, one=ONE, other=ONE)
     def link(self, which: int, one: int, other: int) -> None:
