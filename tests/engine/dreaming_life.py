@@ -307,7 +307,11 @@ class Life(RuleBasedStateMachine):
         is_away = row["status"] == ARCHIVED or row["deleted_at"] is not None
         if is_away or (is_cold_alone(row) and not may_be_warm):
             own["last_accessed_at"] = self.now
+        before = {one: each["cold_since"] for one, each in self.state.memories.items()}
         self.holds({id: own}, {"cold_since"} if may_be_warm else ())
+        after = {one: each["cold_since"] for one, each in self.state.memories.items()}
+        assert after.pop(id) in {None, before.pop(id)}
+        assert after == before
 
     @rule(which=WHICH, one=ONE, other=ONE)
     def link(self, which: int, one: int, other: int) -> None:

@@ -355,7 +355,7 @@ def _relative(word: _Words, place: int, now: datetime, zone: tzinfo) -> _Span | 
     certainty: Certainty = "soft" if is_rough else "inferred"
     side, near = word(place + 1), word(place + 2)
     sign = 1 if side == "from" else -1
-    if side in ("ago", "from") and near in _NEAR and unit != "hours":  # "a year ago today"
+    if side in ("ago", "from") and near in _NEAR and unit not in _SECONDS:  # "a year ago today"
         day = _later(unit, sign * number, now + _NEAR[near] * _DAY, zone)
         return _whole(day, _DAY, certainty, place + 3)
     if side != "ago" and (side, near) != ("from", "now"):
